@@ -1,0 +1,133 @@
+"""The files of static/, each at an address with a hash of its content, so browsers may keep it for a year.
+
+They are read and compressed once, at start. In our scripts and stylesheets a quoted address that begins
+with ./ or ../ ("./keys.js") becomes the hashed one; files in vendor/ are served as they are.
+"""
+
+import gzip
+import hashlib
+import posixpath
+import re
+from dataclasses import dataclass
+from functools import cache
+from mimetypes import MimeTypes
+from pathlib import Path
+
+import brotli
+from flask import Flask, Response, abort, request
+
+SMALL = 500  # bytes; below it compression gains less than its header costs
+REFERENCE = re.compile(r"""(?<=["'(])\.{1,2}/[\w./-]+\.\w+(?=["')?#])""")
+TYPES = MimeTypes()  # Python's own table: a machine's can say that .js is text/plain
+TYPES.add_type("text/javascript", ".js")
+TYPES.add_type("text/javascript", ".mjs")
+
+
+@dataclass(frozen=True)
+class Asset:
+    address: str
+    digest: str
+    mimetype: str
+    forms: dict[str, bytes]  # by content encoding, the preferred first
+
+
+def data_root() -> Path:
+    """Where static/ and templates/ are: inside this package in a wheel, beside it in a checkout."""
+    package = Path(__file__).resolve().parent
+    return package if (package / "templates").is_dir() else package.parent
+
+
+def install(app: Flask, folder: Path) -> None:
+    """Serve the folder's files under /static/ and give templates `asset("app.css")`, a file's address."""
+    assets = load(folder)
+    served = {asset.address: asset for asset in assets.values()}
+
+    def asset(name: str) -> str:
+        if name not in assets:
+            hint = ": `pip install -e .` builds static/vendor" if name.startswith("vendor/") else ""
+            raise LookupError(f'there is no file "{name}" in {folder.name}/{hint}')
+        return f"/static/{assets[name].address}"
+
+    def serve(address: str) -> Response:
+        found = served.get(address) or abort(404)
+        encoding = next((e for e in found.forms if request.accept_encodings[e]), "identity")
+        response = Response(found.forms[encoding], mimetype=found.mimetype)
+        if encoding != "identity":
+            response.content_encoding = encoding
+        response.vary.add("Accept-Encoding")
+        response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
+        response.set_etag(f"{found.digest}-{encoding}")
+        response.make_conditional(request)
+        return response
+
+    app.jinja_env.globals["asset"] = asset
+    app.add_url_rule("/static/<path:address>", "static", serve)
+
+
+def load(folder: Path) -> dict[str, Asset]:
+    """The folder's files by name; ValueError for a reference that leads nowhere or round in a circle."""
+    sources = {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not path.name.startswith(".")
+    }
+    assets: dict[str, Asset] = {}
+
+    def add(name: str, *users: str) -> Asset:
+        # A file's hash covers the hashes of the files it names, so those come first.
+        if name not in sources:
+            raise ValueError(f"{users[-1]} names {name}, which is not in {folder.name}/")
+        if name in users:
+            circle = " -> ".join([*users, name])
+            raise ValueError(f"files in {folder.name}/ name one another in a circle: {circle}")
+        if name not in assets:
+            body = sources[name]
+            if name.endswith((".js", ".mjs", ".css")) and not name.startswith("vendor/"):
+
+                def hashed(reference: re.Match[str]) -> str:
+                    target = posixpath.normpath(posixpath.join(posixpath.dirname(name), reference[0]))
+                    address = add(target, *users, name).address
+                    return posixpath.join(posixpath.dirname(reference[0]), posixpath.basename(address))
+
+                body = REFERENCE.sub(hashed, body.decode()).encode()
+            assets[name] = _asset(name, body)
+        return assets[name]
+
+    for name in sources:
+        add(name)
+    return assets
+
+
+@cache  # many applications in one process, as in tests, compress a file once
+def _asset(name: str, body: bytes) -> Asset:
+    digest = hashlib.sha256(body).hexdigest()[:12]
+    stem, suffix = posixpath.splitext(name)
+    mimetype = TYPES.guess_type(name)[0] or "application/octet-stream"
+    forms = {"identity": body}
+    if _is_text(mimetype) and len(body) >= SMALL:
+        forms = {"br": brotli.compress(body), "gzip": gzip.compress(body, mtime=0), **forms}
+    return Asset(f"{stem}.{digest}{suffix}", digest, mimetype, forms)
+
+
+def squeeze(response: Response) -> Response:
+    """The response, gzipped if it is finished text of some length and the client takes gzip."""
+    if (
+        response.is_streamed
+        or response.direct_passthrough
+        or response.content_encoding
+        or not _is_text(response.mimetype or "")
+    ):
+        return response
+    response.vary.add("Accept-Encoding")
+    body = response.get_data()
+    if len(body) >= SMALL and request.accept_encodings["gzip"]:
+        response.set_data(gzip.compress(body, 5, mtime=0))
+        response.content_encoding = "gzip"
+        etag, _ = response.get_etag()
+        if etag:  # the bytes are no longer those the strong tag was for
+            response.set_etag(etag, weak=True)
+    return response
+
+
+def _is_text(mimetype: str) -> bool:
+    return mimetype.endswith(("json", "xml")) or (mimetype.startswith("text/") and "stream" not in mimetype)
