@@ -1,0 +1,1 @@
+"""The lesson: the reference implementation, its recorded runs and one folder for each section."""
