@@ -1,0 +1,121 @@
+"""Orders in an outage of the queue: one is saved and then published, the others go through an outbox."""
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lessons import params
+from lessons.recording import Recorder
+from lessons.reference.backoff import doubling
+from lessons.reference.clock import ManualClock
+from lessons.reference.hardened_queue import HardenedQueue
+from lessons.reference.job_queue import JobQueue, Payload, QueueOptions
+from lessons.reference.outbox import (
+    SCHEMA,
+    Publish,
+    QueueUnreachable,
+    place_order_naive,
+    place_order_with_outbox,
+    relay_outbox,
+)
+
+CLAIM_MS = 60_000
+CRASHED = "crashed after publishing, before marking"
+
+
+@dataclass(frozen=True)
+class Params:
+    rows: int = params.whole(
+        1, low=1, high=150, label="Orders with an outbox", help="The relay takes up to 100 messages in a run."
+    )
+    queue_up_from_run: int = params.whole(
+        2, low=1, high=10, label="Queue is back at relay run", help="Until then nobody can reach the queue."
+    )
+    relay_crashes: bool = params.flag(
+        False,
+        label="The relay crashes",
+        help="Once, between publishing its first message and marking it as sent.",
+    )
+    consumer_done_before_repeat: bool = params.flag(
+        False,
+        label="The receipt is sent before the repeat",
+        help="Whether a worker does the published job before the relay publishes it again. "
+        "Only matters when the relay crashes.",
+    )
+    queue: str = params.choice(
+        "lesson",
+        {"lesson": "The lesson's", "hardened": "Hardened"},
+        label="Queue",
+        help="The lesson's forgets an id when its job is done, the hardened one remembers it for 5 minutes.",
+    )
+
+
+def run(p: Params, lab: Recorder) -> None:
+    clock = lab.watch_clock(ManualClock())
+    options = QueueOptions(max_attempts=5, visibility_ms=30_000, backoff=doubling(1_000, 60_000))
+    queue = lab.watch_queue({"lesson": JobQueue, "hardened": HardenedQueue}[p.queue](clock, options))
+    db = lab.connect()
+    db.executescript(SCHEMA)
+    relay_run, crash_ahead = 0, p.relay_crashes
+    receipts: list[object] = []
+
+    def publish(type: str, payload: Payload, id: str) -> None:
+        nonlocal crash_ahead
+        if relay_run < p.queue_up_from_run:
+            raise QueueUnreachable("queue unreachable")
+        queue.enqueue(type, payload, id)
+        if crash_ahead:
+            crash_ahead = False
+            lab.crash(f"The relay dies: {id} is published, but not marked as sent.")
+
+    with lab.acting("the checkout"):
+        try:
+            place_order_naive(db, publish, 1001, "ada@example.com")
+        except QueueUnreachable as error:
+            lab.print(f"naive: order saved, then {error}")
+        for order_id in range(1002, 1002 + p.rows):
+            place_order_with_outbox(db, order_id, "bola@example.com")
+        lab.print("outbox: order and message saved together" + (f", {p.rows} times" if p.rows > 1 else ""))
+
+    outcome = ""
+    while outcome != "published 0":
+        clock.advance(CLAIM_MS if outcome == CRASHED else 1_000)
+        relay_run += 1
+        outcome = CRASHED
+        with lab.acting("the relay"):
+            outcome = relay_once(db, publish, clock.now())
+        lab.print(f"relay run {relay_run}: {outcome}")
+        if outcome == CRASHED and p.consumer_done_before_repeat:
+            receipts += send_receipts(queue, lab)
+
+    orders = [order_id for (order_id,) in db.execute("SELECT id FROM orders ORDER BY id")]
+    lab.print(f"orders: [{shortened(orders)}]")
+    jobs = [job.payload["order_id"] for job in queue.jobs.values()]
+    lab.print(f"jobs in the queue: {len(jobs)}" + (f" - for order {shortened(jobs)}" if jobs else ""))
+
+    receipts += send_receipts(queue, lab)
+    if p.relay_crashes:
+        lab.print(f"receipts sent: {len(receipts)} - for order {shortened(receipts)}")
+
+
+def relay_once(db: sqlite3.Connection, publish: Publish, now_ms: int) -> str:
+    try:
+        return f"published {relay_outbox(db, publish, now_ms, claim_ms=CLAIM_MS)}"
+    except QueueUnreachable as error:
+        return f"{error} (nothing marked as sent)"
+
+
+def send_receipts(queue: JobQueue | HardenedQueue, lab: Recorder) -> list[object]:
+    sent = []
+    with lab.acting("the worker"):
+        while job := queue.claim():
+            order_id, email = job.payload["order_id"], job.payload["email"]
+            lab.effect("mail provider", f"receipt for order {order_id} sent to {email}")
+            queue.ack(job.receipt)
+            sent.append(order_id)
+    return sent
+
+
+def shortened(ids: Sequence[object]) -> str:
+    """ "1, 2, 3"; a long list loses its middle."""
+    return ", ".join(map(str, ids if len(ids) <= 5 else [*ids[:3], "…", ids[-1]]))
