@@ -1,0 +1,131 @@
+// What makes the pages smooth. Every page works without this file: links and forms do the same by reloading.
+
+const $ = (selector) => document.querySelector(selector);
+const moment = () => $("#moment");
+document.documentElement.classList.add("js");
+
+// Steps. The links are followed from here and not by attributes of their own: those change with every step, and
+// while htmx sets an element up anew a quick second press would leave the page.
+let wanted = null; // the step that was last asked for; a key held down is faster than the answers
+
+function go(address, move = 0) {
+  const url = new URL(address, location.href);
+  const { step, total } = moment().dataset;
+  if (move) url.searchParams.set("step", Math.min(Math.max((wanted ?? Number(step)) + move, 1), Number(total)));
+  wanted = move ? Number(url.searchParams.get("step")) : null;
+  htmx.ajax("GET", url.pathname + url.search, { source: $("#run"), target: $("#run") });
+}
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[data-go]");
+  if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  go(link.href.baseVal ?? link.href, Number(link.dataset.move ?? 0));
+});
+
+let sliding = null;
+for (const kind of ["input", "change", "submit"]) {
+  document.addEventListener(kind, (event) => {
+    const form = event.target.closest("form[data-go]");
+    if (!form) return;
+    if (kind === "submit") event.preventDefault();
+    const follow = () => {
+      sliding = null;
+      const query = new URLSearchParams(new FormData($(`#${form.id}`)));
+      go(`${form.getAttribute("action")}?${query}`);
+    };
+    // A thumb that is drawn along asks for a step now and then, not for each one it passes.
+    if (kind === "input") sliding ??= setTimeout(follow, 60);
+    else if (!sliding) follow();
+  });
+}
+
+document.addEventListener("htmx:after:swap", () => {
+  const now = moment();
+  if (!now) return;
+  if (wanted === Number(now.dataset.step)) wanted = null;
+  // What a person has moved or chosen is a property of the control by now; the page only sets the attribute.
+  for (const control of document.querySelectorAll("#step, #pace")) {
+    if (sliding) break;
+    if (control.matches("input")) control.value = control.getAttribute("value");
+    else for (const option of control.options) option.selected = option.defaultSelected;
+  }
+  if ($(".tape")) history.replaceState(null, "", now.dataset.address);
+  keepInView();
+});
+
+// The marked line of a listing and the last printed line stay in view; the page itself never scrolls.
+function keepInView() {
+  for (const listing of document.querySelectorAll(".moment .source")) {
+    const lines = listing.querySelectorAll(".line");
+    const line = [...lines].find((one) => one.dataset.line === listing.dataset.keep);
+    if (!line) continue;
+    const top = line.getBoundingClientRect().top - listing.getBoundingClientRect().top + listing.scrollTop;
+    if (top < listing.scrollTop + 24 || top > listing.scrollTop + listing.clientHeight - 48) {
+      listing.scrollTop = top - listing.clientHeight / 2;
+    }
+  }
+  const log = $("#log");
+  if (log) log.scrollTop = log.scrollHeight;
+}
+
+// Keys
+const typing = (target) => target.closest("input:not([type=range]), select, textarea, [contenteditable], dialog");
+function runInView() {
+  if (document.body.classList.contains("present")) return true;
+  const run = $("#run")?.getBoundingClientRect();
+  return run && run.top < innerHeight * 0.6 && run.bottom > innerHeight * 0.4;
+}
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || !$("#run")) return;
+  if (event.key === "?") return $("#keys").showModal();
+  const key = event.key === " " ? "Space" : event.key;
+  const link = [...document.querySelectorAll("[data-key]")].find((one) => one.dataset.key.split(" ").includes(key));
+  if (!link) return;
+  // The keys that scroll a page, press a button or move a slider keep doing so where that is what is meant.
+  if (key.length > 1 && !runInView()) return;
+  if (key === "Space" && event.target.closest("a, button, summary, input")) return;
+  if (event.target.matches("input[type=range]")) return;
+  if (event.target.closest(".scroll, .source, .lines, .plain") && !document.body.classList.contains("present")) return;
+  event.preventDefault();
+  link.click();
+});
+
+// Small things
+function say(text) {
+  const status = $("#status");
+  if (status) status.textContent = text;
+  clearTimeout(say.timer);
+  say.timer = setTimeout(() => status && (status.textContent = ""), 4000);
+}
+
+document.addEventListener("click", async (event) => {
+  const link = event.target.closest("[data-copy]");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  try {
+    await navigator.clipboard.writeText(link.href);
+    say("The link to this step is copied.");
+  } catch {
+    prompt("The link to this step:", link.href);
+  }
+});
+
+// A form's address says only what differs from the defaults.
+document.addEventListener("formdata", ({ target, formData }) => {
+  for (const control of target.querySelectorAll("[data-default]")) {
+    if (control.value.trim() === control.dataset.default) formData.delete(control.name);
+  }
+});
+
+// An answer that says what is wrong is a page of its own: go and show it.
+document.addEventListener("htmx:response:error", ({ detail: { ctx } }) => {
+  if (ctx.response.status < 500 && !ctx.sourceElement.matches(".tape")) location.assign(ctx.request.action);
+  else say("The server had a problem. Please try again.");
+});
+document.addEventListener("htmx:error", ({ detail: { ctx } }) => {
+  wanted = null;
+  if (ctx && !ctx.sourceElement.matches(".tape")) say("The server does not answer. Please try again.");
+});
+
+keepInView();

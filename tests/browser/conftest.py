@@ -1,0 +1,104 @@
+"""A real server and a real browser. Every page of a test must stay free of console errors."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+ROOT = Path(__file__).resolve().parents[2]
+QUIET = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.browser)
+
+
+def chromium() -> str:
+    names = ("chromium", "chromium-browser", "google-chrome")
+    path = os.environ.get("QUEUE_LAB_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+    if path:
+        return path
+    message = "no Chromium: install one, or name it in QUEUE_LAB_CHROMIUM"
+    if os.environ.get("CI") or os.environ.get("QUEUE_LAB_BROWSER") == "required":
+        pytest.fail(message)
+    pytest.skip(message)
+
+
+class Server:
+    """`queue-lab` in a process of its own, on a port that stays the same when it is started again."""
+
+    def __init__(self) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.start()
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "webapp.cli", "--port", str(self.port)]
+        self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        assert "http://" in self.process.stdout.readline(), "the server did not start"
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    server = Server()
+    yield server
+    server.kill()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    path = chromium()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=QUIET)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]:
+    """open_page(path, js=True, errors=(), **context options) -> a page at that path; `errors` are texts to expect."""
+    problems: list[str] = []
+    contexts = []
+
+    def open_page(path: str, js: bool = True, errors: tuple[str, ...] = (), **options: object) -> Page:
+        context = browser.new_context(base_url=server.url, java_script_enabled=js, **options)  # type: ignore[arg-type]
+        context.set_default_timeout(15_000)
+        contexts.append(context)
+        page = context.new_page()
+
+        def note(text: str) -> None:
+            if not any(expected in text for expected in errors):
+                problems.append(f"{page.url}: {text}")
+
+        page.on("console", lambda message: message.type in ("error", "warning") and note(message.text))
+        page.on("pageerror", lambda error: note(str(error)))
+        page.goto(path)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert problems == []

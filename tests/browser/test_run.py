@@ -1,0 +1,309 @@
+"""The run on a page, as a person uses it."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+SPEED = "pace=150"
+
+
+def step(page: Page) -> int:
+    return int(page.locator("#moment").get_attribute("data-step") or 0)
+
+
+def at_step(page: Page, number: int | str) -> None:
+    expect(page.locator("#moment")).to_have_attribute("data-step", str(number))
+
+
+def past_step(page: Page, number: int) -> None:
+    """Wait for a playing run: on a slow machine a single step may come and go unseen."""
+    for _ in range(600):
+        if step(page) >= number:
+            return
+        page.wait_for_timeout(50)
+    pytest.fail(f"still at step {step(page)}, not at {number}")
+
+
+def test_steps_forward_and_back_without_javascript(open_page) -> None:
+    page = open_page("/retries", js=False)
+    page.get_by_role("link", name="Step", exact=True).click()
+    page.get_by_role("link", name="Step", exact=True).click()
+
+    at_step(page, 3)
+    assert page.url.endswith("/retries?step=3")
+    page.get_by_role("link", name="Back", exact=True).click()
+    at_step(page, 2)
+    page.get_by_role("link", name="Last", exact=True).click()
+    at_step(page, page.locator("#moment").get_attribute("data-total"))
+
+
+def test_form_and_slider_work_without_javascript(open_page) -> None:
+    page = open_page("/retries", js=False)
+    page.get_by_label("Max attempts").fill("2")
+    page.get_by_role("button", name="Run with these").click()
+
+    assert "max_attempts=2" in page.url
+    expect(page.locator(".all-steps")).to_contain_text("It goes to the dead letters")
+    page.get_by_role("button", name="Go", exact=True).click()
+    at_step(page, 1)
+
+
+def test_plays_to_the_end_and_stops(open_page) -> None:
+    page = open_page(f"/redelivery?{SPEED}")
+    page.get_by_role("link", name="Play", exact=True).click()
+
+    total = page.locator("#moment").get_attribute("data-total")
+    at_step(page, total)
+    expect(page.locator("#t-play")).to_have_text("Replay")
+    assert f"step={total}" in page.url
+    assert "play" not in page.url
+
+
+def test_every_step_of_a_play_is_shown_in_order(open_page) -> None:
+    page = open_page(f"/redelivery?{SPEED}")
+    page.evaluate("""() => {
+        window.seen = [1];
+        new MutationObserver(() => {
+            const step = Number(document.querySelector("#moment").dataset.step);
+            if (step !== seen.at(-1)) seen.push(step);
+        }).observe(document.body, {subtree: true, childList: true, attributes: true});
+    }""")
+    page.get_by_role("link", name="Play", exact=True).click()
+    total = int(page.locator("#moment").get_attribute("data-total") or 0)
+    at_step(page, total)
+
+    assert list(range(1, total + 1)) == page.evaluate("seen")
+
+
+def test_pause_stays_and_play_goes_on_from_there(open_page) -> None:
+    page = open_page("/retries?pace=400&play=1")
+    past_step(page, 4)
+    page.get_by_role("link", name="Pause", exact=True).click()
+    expect(page.locator("#t-play")).to_have_text("Play")
+    paused = step(page)
+    page.wait_for_timeout(1_000)
+
+    assert paused == step(page)
+    assert paused < 28
+    page.get_by_role("link", name="Play", exact=True).click()
+    past_step(page, paused + 2)
+
+
+def test_back_while_playing_pauses(open_page) -> None:
+    page = open_page("/retries?pace=2000&play=1&step=5")
+    past_step(page, 6)
+    page.get_by_role("link", name="Back", exact=True).click()
+    expect(page.locator(".tape")).to_have_count(0)
+    stays = step(page)
+    page.wait_for_timeout(2_500)
+
+    assert stays == step(page)
+
+
+def test_keys(open_page) -> None:
+    page = open_page("/retries")
+    for key, expected in (
+        ("ArrowRight", 2),
+        ("PageDown", 3),
+        ("Space", 4),
+        ("ArrowLeft", 3),
+        ("PageUp", 2),
+        ("End", 28),
+        ("Home", 1),
+    ):
+        page.keyboard.press(key)
+        at_step(page, expected)
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    page.keyboard.press("k")
+    past_step(page, 2)
+    page.keyboard.press("k")
+    expect(page.locator("#t-play")).to_have_text("Play")
+
+
+def test_fast_keys_lose_no_step(open_page) -> None:
+    page = open_page("/retries")
+    for _ in range(12):
+        page.keyboard.press("ArrowRight")
+    at_step(page, 13)
+    for _ in range(5):
+        page.keyboard.press("ArrowLeft")
+    at_step(page, 8)
+
+
+def test_keys_leave_a_field_that_is_typed_in_alone(open_page) -> None:
+    page = open_page("/dead-letters")
+    field = page.get_by_label("E-mail")
+    field.fill("")
+    field.press_sequentially("a p?k")
+
+    at_step(page, 1)
+    expect(field).to_have_value("a p?k")
+
+
+def test_stepping_keeps_focus_and_scroll(open_page) -> None:
+    page = open_page("/retries", viewport={"width": 900, "height": 500})
+    page.evaluate("scrollTo(0, 150)")
+    before = page.evaluate("scrollY")
+    button = page.locator("#t-next")
+    button.focus()
+    page.keyboard.press("Enter")
+    at_step(page, 2)
+    page.keyboard.press("Enter")
+    at_step(page, 3)
+
+    expect(button).to_be_focused()
+    assert abs(before - page.evaluate("scrollY")) <= 2  # browsers round
+
+
+def test_scrubbing_shows_the_step_under_the_thumb(open_page) -> None:
+    page = open_page("/retries")
+    slider = page.locator("#step")
+    slider.focus()
+    slider.press("End")
+    at_step(page, 28)
+    slider.press("ArrowLeft")
+    at_step(page, 27)
+    expect(slider).to_be_focused()
+    expect(slider).to_have_value("27")
+    page.locator("#t-first").click()
+    at_step(page, 1)
+    expect(slider).to_have_value("1")
+
+
+def test_address_is_the_moment(open_page) -> None:
+    page = open_page("/retries?max_attempts=2&step=4")
+    sentence = page.locator(".sentence").inner_text()
+    page.get_by_role("link", name="Step", exact=True).click()
+    at_step(page, 5)
+    page.get_by_role("link", name="Back", exact=True).click()
+    at_step(page, 4)
+    again = open_page(page.url)
+
+    assert sentence == again.locator(".sentence").inner_text()
+    assert page.url.endswith("/retries?max_attempts=2&step=4")
+
+
+def test_link_to_this_step_is_copied(open_page, server) -> None:
+    page = open_page("/retries?step=7", permissions=["clipboard-read", "clipboard-write"])
+    page.locator("#t-link").click()
+    expect(page.get_by_role("status")).to_contain_text("copied")
+
+    assert f"{server.url}/retries?step=7" == page.evaluate("navigator.clipboard.readText()")
+
+
+def test_timeline_mark_leads_to_its_step(open_page) -> None:
+    page = open_page("/retries")
+    mark = page.locator(".mark.retry").last
+    number = mark.get_attribute("data-step")
+    mark.locator("a").click()
+
+    at_step(page, number or "")
+
+
+def test_changed_run_replaces_the_old_one(open_page) -> None:
+    page = open_page("/retries?step=9")
+    page.get_by_label("Max attempts").fill("2")
+    page.get_by_role("button", name="Run with these").click()
+    expect(page.locator(".all-steps")).to_contain_text("It goes to the dead letters")
+
+    at_step(page, 1)
+    assert page.url.endswith("/retries?max_attempts=2")
+    page.go_back()
+    expect(page.locator(".all-steps")).not_to_contain_text("It goes to the dead letters")
+
+
+def test_bad_value_is_said_beside_its_field(open_page) -> None:
+    page = open_page("/retries", errors=("400",))
+    page.get_by_label("Max attempts").fill("many")
+    page.get_by_role("button", name="Run with these").click()
+
+    expect(page.locator("#e-max_attempts")).to_contain_text("a whole number from 1 to 100")
+    expect(page.get_by_label("Max attempts")).to_have_value("many")
+
+
+def test_play_goes_on_after_the_server_was_killed_and_started_again(open_page, server) -> None:
+    page = open_page("/retries?pace=800&play=1", errors=("ERR_", "htmx:sse:error"))
+    page.evaluate("""() => {
+        window.seen = [];
+        new MutationObserver(() => {
+            const step = Number(document.querySelector("#moment").dataset.step);
+            if (step !== seen.at(-1)) seen.push(step);
+        }).observe(document.body, {subtree: true, childList: true, attributes: true});
+    }""")
+    past_step(page, 4)
+    server.kill()
+    cut_at = step(page)
+    server.start()
+    past_step(page, cut_at + 3)
+
+    seen = page.evaluate("seen")
+    assert list(range(seen[0], seen[-1] + 1)) == seen  # nothing lost, nothing twice
+
+
+def test_first_connection_that_fails_is_tried_again(open_page) -> None:
+    page = open_page(f"/redelivery?{SPEED}", errors=("ERR_", "Failed to fetch"))
+    refused = []
+
+    def refuse_once(route) -> None:
+        if refused:
+            route.continue_()
+        else:
+            refused.append(route.request.url)
+            route.abort()
+
+    page.route(re.compile("/stream"), refuse_once)
+    page.get_by_role("link", name="Play", exact=True).click()
+
+    past_step(page, 4)
+    assert len(refused) == 1
+
+
+def test_presenter_view_fits_a_projector(open_page) -> None:
+    page = open_page("/retries?step=13&view=present", viewport={"width": 1920, "height": 1080})
+    assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")
+    assert page.evaluate("parseFloat(getComputedStyle(document.querySelector('.sentence')).fontSize)") >= 36
+    for selector in (".board", ".code", ".log", ".timeline"):
+        expect(page.locator(selector).first).to_be_in_viewport()
+    page.keyboard.press("PageDown")
+    at_step(page, 14)
+    assert "view=present" in page.url
+    page.keyboard.press("p")
+    expect(page.locator("body")).not_to_have_class(re.compile("present"))
+    at_step(page, 14)
+
+
+@pytest.mark.parametrize("width", [320, 390, 768, 1440])
+def test_nothing_overflows_sideways(open_page, width) -> None:
+    page = open_page("/", viewport={"width": width, "height": 844})
+    links = page.locator(".contents a").evaluate_all("links => links.map(link => link.getAttribute('href'))")
+    long = "x" * 70 + "@" + "y" * 20
+    for path in ["/", *links, *(f"{link}?step=last" for link in links), f"/dead-letters?email={long}&step=last"]:
+        page.goto(path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+
+
+def test_phone_can_step_and_play(open_page) -> None:
+    page = open_page(f"/redelivery?{SPEED}", viewport={"width": 390, "height": 844}, has_touch=True)
+    page.locator("#t-next").tap()
+    at_step(page, 2)
+    page.locator("#t-play").tap()
+    at_step(page, page.locator("#moment").get_attribute("data-total"))
+
+
+def test_held_key_never_leaves_the_page(open_page) -> None:
+    page = open_page("/retries")
+    page.evaluate("window.same = true")
+    for _ in range(6):
+        for _ in range(8):
+            page.keyboard.press("ArrowRight")
+        for _ in range(8):
+            page.keyboard.press("ArrowLeft")
+        page.wait_for_timeout(30)
+    page.keyboard.press("End")
+    at_step(page, 28)
+
+    assert page.evaluate("window.same")

@@ -1,0 +1,65 @@
+"""What goes wrong is said in the form that was asked for: a page, JSON or text."""
+
+from typing import Any
+
+from flask import Flask, Response, jsonify, render_template, request
+from werkzeug.exceptions import HTTPException
+
+from lessons import params
+from webapp.asked import BadQuery, NotThere
+
+
+def install(app: Flask) -> None:
+    """Answer every error of the application."""
+
+    @app.errorhandler(BadQuery)
+    def bad_query(error: BadQuery) -> Response:
+        problems = [
+            {"field": p.field, "value": p.value, "allowed": p.allowed, "message": p.message} for p in error.problems
+        ]
+        page = {
+            "section": error.section,
+            "problems": error.problems,
+            "fields": params.fields(error.section.Params),
+            "given": error.given,
+        }
+        return _answer(400, "This run cannot be made", str(error), {"problems": problems}, "bad_query.html", page)
+
+    @app.errorhandler(NotThere)
+    def not_there(error: NotThere) -> Response:
+        return _answer(404, "Not here", str(error), {"back": error.back}, "error.html", {"back": error.back})
+
+    @app.errorhandler(HTTPException)
+    def http_error(error: HTTPException) -> Response:
+        code = error.code or 500
+        if code < 400:
+            return error.get_response(request.environ)  # type: ignore[return-value]
+        message = "There is nothing at this address." if code == 404 else error.description or error.name
+        response = _answer(code, error.name, message, {"back": "/"}, "error.html", {"back": "/"})
+        for name, value in error.get_headers(request.environ):
+            if name.lower() in ("allow", "retry-after"):
+                response.headers[name] = value
+        return response
+
+
+def _answer(
+    status: int, title: str, message: str, data: dict[str, Any], template: str, page: dict[str, Any]
+) -> Response:
+    match _form_asked_for():
+        case "json":
+            response = jsonify({"error": title, "message": message, **data})
+        case "text":
+            response = Response(message + "\n", mimetype="text/plain")
+        case _:
+            response = Response(render_template(template, title=title, message=message, **page))
+    response.status_code = status
+    return response
+
+
+def _form_asked_for() -> str:
+    if request.path.endswith(".json"):
+        return "json"
+    if request.path.endswith((".txt", "/stream", "/healthz")):
+        return "text"
+    best = request.accept_mimetypes.best_match(["text/html", "application/json", "text/plain"], default="text/html")
+    return {"application/json": "json", "text/plain": "text"}.get(best, "page")

@@ -1,0 +1,59 @@
+"""Python source with its kinds of words marked, line by line."""
+
+from dataclasses import dataclass
+from functools import cache
+from html import escape
+
+from markupsafe import Markup
+from pygments.lexers.python import PythonLexer
+from pygments.token import Comment, Keyword, Literal, Name, Number, String, _TokenType
+
+from lessons.excerpts import LESSONS, Excerpt
+
+# Fewer kinds than Pygments knows: a listing is sent with every step that plays.
+CLASSES = (
+    (Comment, "c"),
+    (String.Doc, "c"),
+    (String, "s"),
+    (Number, "m"),
+    (Keyword.Constant, "m"),
+    (Keyword, "k"),
+    (Name.Function, "f"),
+    (Name.Class, "f"),
+    (Literal, "m"),
+)
+
+
+@dataclass(frozen=True)
+class Line:
+    number: int
+    html: Markup
+
+
+def lines(excerpt: Excerpt) -> tuple[Line, ...]:
+    """The excerpt's lines, marked, without the indentation that all of them share."""
+    marked = _file(excerpt.file)[excerpt.first_line - 1 : excerpt.first_line - 1 + len(excerpt.lines)]
+    indent = min((len(text) - len(text.lstrip()) for text in excerpt.lines if text.strip()), default=0)
+    return tuple(
+        Line(number, Markup(html[indent:] if html[:indent].isspace() else html))
+        for number, html in enumerate(marked, start=excerpt.first_line)
+    )
+
+
+@cache
+def _file(name: str) -> tuple[str, ...]:
+    # The whole file is read at once: a docstring's lines are only known by its beginning.
+    html = [""]
+    for kind, text in PythonLexer(stripnl=False).get_tokens((LESSONS / name).read_text(encoding="utf-8")):
+        first, *others = text.split("\n")
+        html[-1] += _marked(kind, first)
+        html += [_marked(kind, part) for part in others]
+    return tuple(html)
+
+
+def _marked(kind: _TokenType, text: str) -> str:
+    name = next((name for family, name in CLASSES if kind in family), None)
+    if not name or not text.strip():
+        return escape(text)
+    bare = text.lstrip()
+    return f'{text[: len(text) - len(bare)]}<i class="{name}">{escape(bare)}</i>'

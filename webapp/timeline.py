@@ -1,0 +1,130 @@
+"""A run drawn as time across and one row a job: bars for the lanes a job was in, marks for what happened to it."""
+
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from lessons.recording import JobState, QueueState, Recording, Step, in_seconds
+
+MAX_ROWS = 12
+MARGIN, WIDTH = 1.5, 96.0  # percent of the drawing: room for half a mark at both ends
+MARKED = (
+    "claim", "ack", "retry", "dead", "fail", "lease expired", "crash", "lost",
+    "effect", "renew", "release", "replay", "ignored", "limit",
+)  # fmt: skip
+
+
+@dataclass
+class Segment:
+    """A stretch of one lane, from a step on. Places are percent of the drawing's width."""
+
+    lane: str
+    step: int
+    left: float
+    width: float
+    title: str
+
+
+@dataclass
+class Mark:
+    """Something that happened. `nudge` keeps those that share a place apart, in widths of a mark."""
+
+    kind: str
+    step: int
+    left: float
+    title: str
+    nudge: int = 0
+
+
+@dataclass
+class Row:
+    label: str
+    segments: list[Segment] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+
+
+@dataclass
+class Timeline:
+    """`by_time` is False where a run needs no time at all: then the axis counts steps."""
+
+    rows: list[Row]
+    ticks: list[tuple[float, str]]
+    by_time: bool
+    hidden_rows: int
+    places: list[float]
+
+    def left(self, step: Step) -> float:
+        """Where a step is."""
+        return self.places[step.number - 1]
+
+
+def draw(recording: Recording) -> Timeline:
+    """The drawing of a whole run."""
+    steps = recording.steps
+    by_time = steps[-1].at_ms > 0
+    end = steps[-1].at_ms if by_time else len(steps)
+    places = [round(MARGIN + WIDTH * (s.at_ms if by_time else s.number - 1) / max(end, 1), 3) for s in steps]
+    right = MARGIN + WIDTH
+    rows: dict[str, Row] = {}
+    lanes: dict[str, tuple[str, int]] = {}  # row -> its lane and the index of the step that began it
+
+    def close(key: str, index_after: int | None) -> None:
+        lane, index = lanes[key]
+        stop = right if index_after is None else places[index_after]
+        if stop > places[index]:
+            title = f"{key}: {lane} from {_when(steps[index], by_time)}"
+            rows[key].segments.append(
+                Segment(lane, steps[index].number, places[index], round(stop - places[index], 3), title)
+            )
+
+    seen: dict[str, QueueState] = {}
+    idle = not any(queue.jobs for queue in steps[-1].state.queues)
+    for index, step in enumerate(steps):
+        if idle and step.kind == "advance" and index:
+            # Without jobs the actors are the rows, and the time that they take is what there is to see.
+            left = places[index - 1]
+            width = round(places[index] - left, 3)
+            row = rows.setdefault(step.actor, Row(step.actor))
+            row.segments.append(Segment("busy", step.number, left, width, step.sentence))
+        changed = [queue for queue in step.state.queues if queue is not seen.get(queue.name)]
+        seen.update((queue.name, queue) for queue in changed)
+        now = {job.id: job for queue in changed for job in _first_of_each_id(queue.jobs)}
+        for id, job in now.items():
+            rows.setdefault(id, Row(id))
+            if id not in lanes or lanes[id][0] != job.lane:
+                if id in lanes:
+                    close(id, index)
+                lanes[id] = job.lane, index
+        key = step.job if step.job in rows else step.actor if idle or step.kind in ("effect", "crash") else None
+        if key is not None and (step.kind in MARKED or (idle and step.kind in ("sql", "print"))):
+            row = rows.setdefault(key, Row(key))
+            title = f"t={in_seconds(step.at_ms)}, step {step.number}: {step.sentence}"
+            row.marks.append(Mark(step.kind, step.number, places[index], title))
+    for key in lanes:
+        close(key, None)
+    for row in rows.values():
+        for left, marks in groupby(row.marks, key=lambda mark: mark.left):
+            together = list(marks)
+            first = 0 if left < 80 else 1 - len(together)  # near the right edge they line up towards the left
+            for nth, mark in enumerate(together):
+                mark.nudge = first + nth
+    kept = list(rows.values())[:MAX_ROWS]
+    return Timeline(kept, _ticks(end, by_time), by_time, len(rows) - len(kept), places)
+
+
+def _first_of_each_id(jobs: tuple[JobState, ...]) -> list[JobState]:
+    # An id can be used again after its job is done; the job that is in the queue comes first and is the one drawn.
+    return list({job.id: job for job in reversed(jobs)}.values())[::-1]
+
+
+def _ticks(end: int, by_time: bool) -> list[tuple[float, str]]:
+    step = next(size for power in range(8) for size in (10**power, 2 * 10**power, 5 * 10**power) if end / size <= 6)
+    first = 0 if by_time else 1
+    values = [*range(0, end + 1, step)] if by_time else [1, *range(step, end + 1, step)]
+    return [
+        (round(MARGIN + WIDTH * (value - first) / max(end, 1), 3), in_seconds(value) if by_time else str(value))
+        for value in dict.fromkeys(values)
+    ]
+
+
+def _when(step: Step, by_time: bool) -> str:
+    return f"t={in_seconds(step.at_ms)}" if by_time else f"step {step.number}"
