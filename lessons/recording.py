@@ -322,8 +322,12 @@ class _WatchedQueue:
     def enqueue(self, type: str, payload: Any, id: str | None = None) -> str:
         before, dead = self.queue.pending, len(self.queue.dead)
         taken_out = self._letters.count(id) > sum(letter.id == id for letter in self.queue.dead)
-        id, inside = self._call("enqueue", type, payload, id)
         who = self.recorder.actor
+        try:
+            id, inside = self._call("enqueue", type, payload, id)
+        except ValueError as error:
+            self._tell("refused", f"{who}'s enqueue is refused: {error}.", id, None)
+            raise
         if self.queue.pending > before and taken_out:
             self.replayed += 1
             self._tell(

@@ -14,7 +14,7 @@ def index() -> str:
     runs = [Asked(section, section.Params()) for section in contents.sections()]
     # The liveliest default run is the picture at the top: most jobs that came back.
     liveliest = max(runs, key=lambda run: sum(step.kind == "retry" for step in run.recording.steps))
-    shown = liveliest.at(liveliest.last)
+    shown = liveliest.at(next(s.number for s in reversed(liveliest.recording.steps) if s.kind == "ack"))
     return render_template(
         "index.html",
         sections=[(run.section, moment.timeline(run)) for run in runs],

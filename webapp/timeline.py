@@ -1,14 +1,14 @@
 """A run drawn as time across and one row a job: bars for the lanes a job was in, marks for what happened to it."""
 
 from dataclasses import dataclass, field
-from itertools import groupby
 
 from lessons.recording import JobState, QueueState, Recording, Step, in_seconds
 
 MAX_ROWS = 12
 MARGIN, WIDTH = 1.5, 96.0  # percent of the drawing: room for half a mark at both ends
+MARK_WIDTH = 2.0  # percent, about a mark's in a drawing as wide as half a screen
 MARKED = (
-    "claim", "ack", "retry", "dead", "fail", "lease expired", "crash", "lost",
+    "claim", "ack", "retry", "dead", "fail", "lease expired", "crash", "lost", "refused",
     "effect", "renew", "release", "replay", "ignored", "limit",
 )  # fmt: skip
 
@@ -102,13 +102,23 @@ def draw(recording: Recording) -> Timeline:
     for key in lanes:
         close(key, None)
     for row in rows.values():
-        for left, marks in groupby(row.marks, key=lambda mark: mark.left):
-            together = list(marks)
-            first = 0 if left < 80 else 1 - len(together)  # near the right edge they line up towards the left
-            for nth, mark in enumerate(together):
-                mark.nudge = first + nth
+        _keep_apart(row.marks)
     kept = list(rows.values())[:MAX_ROWS]
     return Timeline(kept, _ticks(end, by_time), by_time, len(rows) - len(kept), places)
+
+
+def _keep_apart(marks: list[Mark]) -> None:
+    """Line up the marks that would cover one another, from the first of them to the right."""
+    groups: list[list[Mark]] = []
+    for mark in marks:
+        if groups and mark.left - groups[-1][0].left < MARK_WIDTH:
+            groups[-1].append(mark)
+        else:
+            groups.append([mark])
+    for group in groups:
+        first = 0 if group[0].left < 80 else 1 - len(group)  # near the right edge they line up towards the left
+        for nth, mark in enumerate(group):
+            mark.left, mark.nudge = group[0].left, first + nth
 
 
 def _first_of_each_id(jobs: tuple[JobState, ...]) -> list[JobState]:

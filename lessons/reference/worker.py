@@ -55,7 +55,7 @@ class Worker:
             return False
         line = f"t={seconds(self.clock.now())}s {job.type} {job.id} attempt {job.attempts}: "
         try:
-            self.handlers[job.type](job)
+            self._handler_for(job)(job)
         except Exception as error:
             outcome = self.queue.fail(job.receipt, str(error), permanent=isinstance(error, PermanentJobError))
             line += f"failed ({error}), "
@@ -69,6 +69,11 @@ class Worker:
         """Work until nothing is due."""
         while self.run_once():
             pass
+
+    def _handler_for(self, job: Delivery) -> Handler:
+        if job.type not in self.handlers:
+            raise LookupError(f"no handler for {job.type}")
+        return self.handlers[job.type]
 
     def _in_words(self, job: Delivery, outcome: str) -> str:
         match outcome:

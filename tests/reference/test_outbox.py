@@ -69,9 +69,7 @@ def test_a_checkout_that_publishes_itself_works_while_the_queue_is_up(db):
     published = []
     place_order_naive(db, lambda *message: published.append(message), 1001, "ada@example.com")
 
-    assert [
-        ("send-receipt", {"order_id": 1001, "email": "ada@example.com"}, "order-1001-receipt")
-    ] == published
+    assert [("send-receipt", {"order_id": 1001, "email": "ada@example.com"}, "order-1001-receipt")] == published
 
 
 def test_order_and_message_are_saved_together(db):
@@ -324,25 +322,26 @@ def test_o05_relays_that_take_turns_share_the_rows(file):
 
 def test_o05_relays_in_parallel_publish_each_row_once(file):
     with closing(sqlite3.connect(file, isolation_level=None)) as db:
-        for order_id in range(2001, 2198):
+        for order_id in range(2001, 2058):
             place_order_with_outbox(db, order_id, "ada@example.com")
     queue, published = FakeQueue(), []
-    together = threading.Barrier(4)
+    together = threading.Barrier(3)
 
     def relay():
         with closing(sqlite3.connect(file, isolation_level=None, timeout=60)) as db:
+            db.execute("PRAGMA synchronous = OFF")  # it is about locks, not about a power cut
             together.wait()
             while count := relay_outbox(db, queue.publish, now_ms=0, batch=7):
                 published.append(count)
 
-    relays = [threading.Thread(target=relay) for _ in range(4)]
+    relays = [threading.Thread(target=relay) for _ in range(3)]
     for thread in relays:
         thread.start()
     for thread in relays:
         thread.join()
 
-    assert 200 == sum(published)
-    assert sorted(f"outbox-{number}" for number in range(1, 201)) == sorted(queue.ids)
+    assert 60 == sum(published)
+    assert sorted(f"outbox-{number}" for number in range(1, 61)) == sorted(queue.ids)
 
 
 def test_o08_a_checkout_does_not_wait_for_a_slow_queue(file):

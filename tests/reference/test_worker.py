@@ -136,7 +136,7 @@ def test_a_job_without_a_handler_fails_like_any_other(make_queue, make_worker, l
     queue.enqueue("unheard-of", {})
     make_worker(queue).run_once()
 
-    assert ["t=0s unheard-of job-1 attempt 1: failed ('unheard-of'), retry at t=1s"] == lines
+    assert ["t=0s unheard-of job-1 attempt 1: failed (no handler for unheard-of), retry at t=1s"] == lines
 
 
 def test_the_line_tells_time_and_attempt_of_the_start(make_queue, make_worker, clock, lines):
