@@ -1,4 +1,7 @@
-"""The sections of the lesson, in order: every folder `sNN_name` beside this file is one."""
+"""The chapters of the lesson, in order: every folder `sNN_name` beside this file is one.
+
+A chapter with a `demo.py` is a section: it has a program that can be run.
+"""
 
 import importlib
 import re
@@ -14,16 +17,22 @@ LESSONS = Path(__file__).resolve().parent
 
 
 @dataclass(frozen=True)
-class Section:
-    """One section: its words, its parameters and its program."""
+class Chapter:
+    """A stop on the way through the lesson. `number` is its place, from 1."""
 
     slug: str
     number: int
     title: str
     summary: str
     text: str
-    expected: str
     folder: str
+
+
+@dataclass(frozen=True)
+class Section(Chapter):
+    """A chapter with a program: its parameters, its run, and what the default run prints."""
+
+    expected: str
     Params: type
     run: Callable[[Any, Recorder], None]
 
@@ -38,10 +47,20 @@ class Section:
 
 
 @cache
-def sections() -> tuple[Section, ...]:
-    """All sections in the order of their folders' numbers."""
-    folders = sorted(path for path in LESSONS.glob("s[0-9][0-9]_*") if (path / "demo.py").is_file())
+def chapters() -> tuple[Chapter, ...]:
+    """All chapters in the order of their folders' numbers."""
+    folders = sorted(path for path in LESSONS.glob("s[0-9][0-9]_*") if (path / "text.md").is_file())
     return tuple(_load(folder, number) for number, folder in enumerate(folders, start=1))
+
+
+def sections() -> tuple[Section, ...]:
+    """The chapters that have a program."""
+    return tuple(chapter for chapter in chapters() if isinstance(chapter, Section))
+
+
+def chapter(slug: str) -> Chapter:
+    """The chapter of that name; KeyError when there is none."""
+    return {chapter.slug: chapter for chapter in chapters()}[slug]
 
 
 def section(slug: str) -> Section:
@@ -49,19 +68,14 @@ def section(slug: str) -> Section:
     return {section.slug: section for section in sections()}[slug]
 
 
-def _load(folder: Path, number: int) -> Section:
-    demo = importlib.import_module(f"lessons.{folder.name}.demo")
-    # text.md: "# Title", then one paragraph that sums the section up, then the rest.
+def _load(folder: Path, number: int) -> Chapter:
+    # text.md: "# Title", then one paragraph that sums the chapter up, then the rest.
     heading, _, rest = (folder / "text.md").read_text(encoding="utf-8").partition("\n\n")
     summary, _, text = rest.partition("\n\n")
-    return Section(
-        slug=re.sub(r"^s\d\d_", "", folder.name).replace("_", "-"),
-        number=number,
-        title=heading.removeprefix("# ").strip(),
-        summary=" ".join(summary.split()),
-        text=text,
-        expected=(folder / "expected.txt").read_text(encoding="utf-8"),
-        folder=folder.name,
-        Params=demo.Params,
-        run=demo.run,
-    )
+    slug = re.sub(r"^s\d\d_", "", folder.name).replace("_", "-")
+    title, summary = heading.removeprefix("# ").strip(), " ".join(summary.split())
+    if not (folder / "demo.py").is_file():
+        return Chapter(slug, number, title, summary, text, folder.name)
+    demo = importlib.import_module(f"lessons.{folder.name}.demo")
+    expected = (folder / "expected.txt").read_text(encoding="utf-8")
+    return Section(slug, number, title, summary, text, folder.name, expected, demo.Params, demo.run)

@@ -11,7 +11,7 @@ from werkzeug.datastructures import MultiDict
 from werkzeug.exceptions import BadRequest
 
 from lessons import contents, params
-from lessons.contents import Section
+from lessons.contents import Chapter, Section
 from lessons.recording import Recording, Step
 
 VIEWS = ("page", "present")
@@ -99,13 +99,21 @@ def recorded(slug: str, values: Any) -> Recording:
     return contents.section(slug).record(values)
 
 
-def section(slug: str) -> Section:
-    """The section of that name; NotThere lists what there is."""
+def chapter_of(slug: str) -> Chapter:
+    """The chapter of that name; NotThere lists what there is."""
     try:
-        return contents.section(slug)
+        return contents.chapter(slug)
     except KeyError:
-        names = ", ".join(section.slug for section in contents.sections())
+        names = ", ".join(chapter.slug for chapter in contents.chapters())
         raise NotThere(f'There is no section "{slug[:60]}". The sections are {names}.') from None
+
+
+def section(slug: str) -> Section:
+    """The chapter of that name, which must have a program; else NotThere."""
+    found = chapter_of(slug)
+    if isinstance(found, Section):
+        return found
+    raise NotThere(f'"{found.title}" has no program to run.', back=f"/{found.slug}")
 
 
 def asked(slug: str) -> Asked:

@@ -1,10 +1,12 @@
 """The pages that people read."""
 
+from typing import Any
+
 from flask import Blueprint, render_template
 
 from lessons import contents, params
 from webapp import moment, prose
-from webapp.asked import Asked, asked
+from webapp.asked import Asked, asked, chapter_of
 
 bp = Blueprint("pages", __name__)
 
@@ -17,30 +19,42 @@ def index() -> str:
     shown = liveliest.at(next(s.number for s in reversed(liveliest.recording.steps) if s.kind == "ack"))
     return render_template(
         "index.html",
-        sections=[(run.section, moment.timeline(run)) for run in runs],
+        chapters=contents.chapters(),
+        drawings={run.section.slug: moment.timeline(run) for run in runs},
         shown=shown,
         drawing=moment.timeline(shown),
     )
 
 
 @bp.get("/<slug>")
-def section(slug: str) -> str:
+def chapter(slug: str) -> str:
+    found = chapter_of(slug)
+    return section_page(slug) if isinstance(found, contents.Section) else render_template("chapter.html", **way(found))
+
+
+def section_page(slug: str) -> str:
     here = asked(slug)
-    sections = contents.sections()
+    fields = params.fields(here.section.Params)
     return render_template(
         "section.html",
         here=here,
-        fields=params.fields(here.section.Params),
-        given={
-            field.name: field.kind.to_text(getattr(here.params, field.name))
-            for field in params.fields(here.section.Params)
-        },
+        fields=fields,
+        given={field.name: field.kind.to_text(getattr(here.params, field.name)) for field in fields},
         moment=moment.html(here),
-        text=prose.html(here.section),
-        previous=next((s for s in sections if s.number == here.section.number - 1), None),
-        following=next((s for s in sections if s.number == here.section.number + 1), None),
-        total=len(sections),
+        **way(here.section),
     )
+
+
+def way(chapter: contents.Chapter) -> dict[str, Any]:
+    """What every chapter's page shows: its text, and the chapters before and after it."""
+    chapters = contents.chapters()
+    return {
+        "chapter": chapter,
+        "text": prose.html(chapter),
+        "previous": chapters[chapter.number - 2] if chapter.number > 1 else None,
+        "following": chapters[chapter.number] if chapter.number < len(chapters) else None,
+        "total": len(chapters),
+    }
 
 
 @bp.get("/healthz")

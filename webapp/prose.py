@@ -1,4 +1,4 @@
-"""A section's words: Markdown, with source quoted by name."""
+"""A chapter's words: Markdown, with source quoted by name and answers folded away."""
 
 import re
 from collections import Counter
@@ -7,35 +7,49 @@ from typing import Any
 
 import mistune
 from flask import render_template
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from lessons import contents, excerpts
-from lessons.contents import Section
+from lessons.contents import Chapter
 from webapp import listing
 
-QUOTE = re.compile(r"^\{\{ code (?P<file>\S+) (?P<name>\S+) \}\}$", re.MULTILINE)
+COMMAND = re.compile(
+    r"^\{\{ (?:code (?P<file>\S+) (?P<name>\S+)|fold (?P<summary>.+)|(?P<end>end)) \}\}$", re.MULTILINE
+)
 
 
-def html(section: Section) -> Markup:
-    """The text of a section without its title and summary."""
-    return _html(section.slug)
+def html(chapter: Chapter) -> Markup:
+    """The text of a chapter without its title and summary."""
+    return _html(chapter.slug)
 
 
 @cache
 def _html(slug: str) -> Markup:
-    section = contents.section(slug)
-    quotes: list[str] = []
+    chapter = contents.chapter(slug)
+    return markdown(chapter.text, chapter.folder)
 
-    def quote(found: re.Match[str]) -> str:
-        file = found["file"] if "/" in found["file"] else f"{section.folder}/{found['file']}"
-        excerpt = excerpts.named(file, found["name"])
-        quotes.append(render_template("_quote.html", excerpt=excerpt, lines=listing.lines(excerpt)))
-        return f"\n\n@@{len(quotes) - 1}@@\n\n"
 
-    markdown = mistune.create_markdown(renderer=_Renderer(), plugins=["table"])
-    body: Any = markdown(QUOTE.sub(quote, section.text))
-    # The quotes go in afterwards: Markdown must not read Python.
-    return Markup(re.sub(r"<p>@@(\d+)@@</p>", lambda found: quotes[int(found[1])], body))
+def markdown(text: str, folder: str = "") -> Markup:
+    """Markdown as HTML. A line `{{ code FILE NAME }}` quotes source, `{{ fold WORDS }}` to `{{ end }}` is folded away.
+
+    A FILE without a folder is one of `folder`.
+    """
+    pieces: list[str] = []
+
+    def piece(found: re.Match[str]) -> str:
+        if found["summary"]:
+            pieces.append(f"<details><summary>{escape(found['summary'])}</summary>\n")
+        elif found["end"]:
+            pieces.append("</details>\n")
+        else:
+            file = found["file"] if "/" in found["file"] else f"{folder}/{found['file']}"
+            excerpt = excerpts.named(file, found["name"])
+            pieces.append(render_template("_quote.html", excerpt=excerpt, lines=listing.lines(excerpt)))
+        return f"\n\n@@{len(pieces) - 1}@@\n\n"
+
+    body: Any = mistune.create_markdown(renderer=_Renderer(), plugins=["table"])(COMMAND.sub(piece, text))
+    # The pieces go in afterwards: Markdown must not read Python.
+    return Markup(re.sub(r"<p>@@(\d+)@@</p>", lambda found: pieces[int(found[1])], body))
 
 
 class _Renderer(mistune.HTMLRenderer):
