@@ -35,6 +35,8 @@ class Section(Chapter):
     expected: str
     Params: type
     run: Callable[[Any, Recorder], None]
+    controls: Callable[[Any, Recording], Any] | None = None
+    """(params, recording) -> what a section with a `drive.py` offers to do next, as plain data for _drive.html."""
 
     @property
     def program(self) -> str:
@@ -78,4 +80,6 @@ def _load(folder: Path, number: int) -> Chapter:
         return Chapter(slug, number, title, summary, text, folder.name)
     demo = importlib.import_module(f"lessons.{folder.name}.demo")
     expected = (folder / "expected.txt").read_text(encoding="utf-8")
-    return Section(slug, number, title, summary, text, folder.name, expected, demo.Params, demo.run)
+    has_drive = (folder / "drive.py").is_file()
+    controls = importlib.import_module(f"lessons.{folder.name}.drive").controls if has_drive else None
+    return Section(slug, number, title, summary, text, folder.name, expected, demo.Params, demo.run, controls)

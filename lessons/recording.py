@@ -11,7 +11,7 @@ import sqlite3
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
@@ -180,6 +180,10 @@ class Recorder:
         words = line.strip() if len(line) <= 200 else line[:199].strip() + "…"
         self.step("print", f"{self.actor} prints: {words}", printed=line)
 
+    def also_print(self, line: str) -> None:
+        """A line of output that tells the last step: it belongs to that step and makes none of its own."""
+        self.steps[-1] = replace(self.steps[-1], printed=line)
+
     def effect(self, target: str, what: str, sentence: str = "") -> None:
         """Something happens outside that nobody can undo, such as a receipt that is sent."""
         self._effects += (Effect(self._now(), target, what),)
@@ -276,7 +280,8 @@ class Recorder:
         # A program that looks at its queues once a second for an hour would bury what matters under
         # thousands of steps: looks that found nothing, and the moves between them, become one move.
         looks = 0
-        while looks < len(self.steps) and self.steps[-1 - looks].kind == "idle":
+        # A look that printed a line is told by it and stays.
+        while looks < len(self.steps) and (look := self.steps[-1 - looks]).kind == "idle" and look.printed is None:
             looks += 1
         idle = ""
         if looks and looks < len(self.steps) and self.steps[-1 - looks].kind == "advance":

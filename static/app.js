@@ -1,5 +1,7 @@
 // What makes the pages smooth. Every page works without this file: links and forms do the same by reloading.
 
+import "./progress.js";
+
 const $ = (selector) => document.querySelector(selector);
 const moment = () => $("#moment");
 document.documentElement.classList.add("js");

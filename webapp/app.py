@@ -6,7 +6,7 @@ from typing import Any
 from flask import Flask, Response
 
 from lessons.recording import in_seconds
-from webapp import assets, errors, pages, runs
+from webapp import assets, errors, glossary, pages, practice, progress, quiz, runs
 
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -26,7 +26,11 @@ def create_app(config: Mapping[str, Any] | None = None) -> Flask:
     app.jinja_env.filters["seconds"] = in_seconds
     assets.install(app, root / "static")
     errors.install(app)
+    app.register_blueprint(glossary.bp)
     app.register_blueprint(pages.bp)
+    app.register_blueprint(practice.bp)
+    app.register_blueprint(progress.bp)
+    app.register_blueprint(quiz.bp)
     app.register_blueprint(runs.bp)
     app.after_request(_headers)
     app.after_request(assets.squeeze)

@@ -69,6 +69,11 @@ class Asked:
         """The address of the page at this moment; without the step at the first one."""
         return _address(self._path(), replace(self, **changes)._query(step=True))
 
+    def end_of(self, params: Any) -> str:
+        """The address of the page at the last step of another run of this section."""
+        query = replace(self, params=params, play=False)._query(step=False)
+        return _address(self._path(), {**query, "step": "last"})
+
     def neighbour(self, ending: str, **more: str | int) -> str:
         """The address of another form of the same run: "run.txt", "run.json" or "stream"."""
         return _address(f"{self._path()}/{ending}", {**self._query(step=False), **more})

@@ -1,7 +1,8 @@
 """The files of static/, each at an address with a hash of its content, so browsers may keep it for a year.
 
-They are read and compressed once, at start. In our scripts and stylesheets a quoted address that begins
-with ./ or ../ ("./keys.js") becomes the hashed one; files in vendor/ are served as they are.
+They are read and compressed once, at start; a large one is compressed when it is first asked for. In our
+scripts and stylesheets a quoted address that begins with ./ or ../ ("./keys.js") becomes the hashed one;
+files in vendor/ are served as they are. A folder of FIXED keeps its files' names and has the hash itself.
 """
 
 import gzip
@@ -17,6 +18,8 @@ import brotli
 from flask import Flask, Response, abort, request
 
 SMALL = 500  # bytes; below it compression gains less than its header costs
+LARGE = 100_000  # bytes; from here on the best compression takes a second or more
+FIXED = ("vendor/pyodide",)  # it loads its own files, by their names, from one folder
 REFERENCE = re.compile(r"""(?<=["'(])\.{1,2}/[\w./-]+\.\w+(?=["')?#])""")
 TYPES = MimeTypes()  # Python's own table: a machine's can say that .js is text/plain
 TYPES.add_type("text/javascript", ".js")
@@ -28,7 +31,11 @@ class Asset:
     address: str
     digest: str
     mimetype: str
-    forms: dict[str, bytes]  # by content encoding, the preferred first
+    body: bytes
+    encodings: tuple[str, ...]  # the preferred first
+
+    def form(self, encoding: str) -> bytes:
+        return _form(self.body, encoding)
 
 
 def data_root() -> Path:
@@ -50,8 +57,8 @@ def install(app: Flask, folder: Path) -> None:
 
     def serve(address: str) -> Response:
         found = served.get(address) or abort(404)
-        encoding = next((e for e in found.forms if request.accept_encodings[e]), "identity")
-        response = Response(found.forms[encoding], mimetype=found.mimetype)
+        encoding = next((e for e in found.encodings if request.accept_encodings[e]), "identity")
+        response = Response(found.form(encoding), mimetype=found.mimetype)
         if encoding != "identity":
             response.content_encoding = encoding
         response.vary.add("Accept-Encoding")
@@ -61,6 +68,7 @@ def install(app: Flask, folder: Path) -> None:
         return response
 
     app.jinja_env.globals["asset"] = asset
+    app.jinja_env.globals["asset_bytes"] = lambda name: len(assets[name].body)
     app.add_url_rule("/static/<path:address>", "static", serve)
 
 
@@ -70,6 +78,10 @@ def load(folder: Path) -> dict[str, Asset]:
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))
         if path.is_file() and not path.name.startswith(".")
+    }
+    fixed = {
+        top: _digest(b"".join(name.encode() + body for name, body in sources.items() if name.startswith(f"{top}/")))
+        for top in FIXED
     }
     assets: dict[str, Asset] = {}
 
@@ -86,11 +98,12 @@ def load(folder: Path) -> dict[str, Asset]:
 
                 def hashed(reference: re.Match[str]) -> str:
                     target = posixpath.normpath(posixpath.join(posixpath.dirname(name), reference[0]))
-                    address = add(target, *users, name).address
-                    return posixpath.join(posixpath.dirname(reference[0]), posixpath.basename(address))
+                    address = posixpath.relpath(add(target, *users, name).address, posixpath.dirname(name) or ".")
+                    return address if address.startswith("../") else f"./{address}"
 
                 body = REFERENCE.sub(hashed, body.decode()).encode()
-            assets[name] = _asset(name, body)
+            folder_digest = next((digest for top, digest in fixed.items() if name.startswith(f"{top}/")), "")
+            assets[name] = _asset(name, body, folder_digest)
         return assets[name]
 
     for name in sources:
@@ -99,14 +112,34 @@ def load(folder: Path) -> dict[str, Asset]:
 
 
 @cache  # many applications in one process, as in tests, compress a file once
-def _asset(name: str, body: bytes) -> Asset:
-    digest = hashlib.sha256(body).hexdigest()[:12]
+def _asset(name: str, body: bytes, folder_digest: str) -> Asset:
+    digest = _digest(body)
     stem, suffix = posixpath.splitext(name)
+    address = f"{stem}.{digest}{suffix}"
+    if folder_digest:
+        folder, _, file = name.rpartition("/")
+        address = f"{folder}.{folder_digest}/{file}"
     mimetype = TYPES.guess_type(name)[0] or "application/octet-stream"
-    forms = {"identity": body}
-    if _is_text(mimetype) and len(body) >= SMALL:
-        forms = {"br": brotli.compress(body), "gzip": gzip.compress(body, mtime=0), **forms}
-    return Asset(f"{stem}.{digest}{suffix}", digest, mimetype, forms)
+    squeezable = (_is_text(mimetype) or mimetype == "application/wasm") and len(body) >= SMALL
+    asset = Asset(address, digest, mimetype, body, ("br", "gzip") if squeezable else ())
+    if len(body) < LARGE:
+        for encoding in asset.encodings:
+            asset.form(encoding)
+    return asset
+
+
+@cache
+def _form(body: bytes, encoding: str) -> bytes:
+    match encoding, len(body) < LARGE:
+        case "br", small:
+            return brotli.compress(body, quality=11 if small else 3)
+        case "gzip", small:
+            return gzip.compress(body, 9 if small else 1, mtime=0)
+    return body
+
+
+def _digest(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()[:12]
 
 
 def squeeze(response: Response) -> Response:

@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 
-USAGE = """queue-lab [serve] [--host HOST] [--port PORT]
+USAGE = """queue-lab [serve] [--host HOST] [--port PORT] [--data PATH]
        queue-lab list
        queue-lab run SECTION [name=value ...] [--steps]"""
 
@@ -33,6 +33,7 @@ def _serve(argv: list[str]) -> int:
     parser = argparse.ArgumentParser("queue-lab", usage=USAGE, description="Serve the lesson to a browser.")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (%(default)s)")
     parser.add_argument("--port", type=_port, default=8000, help="the port to listen on (%(default)s)")
+    parser.add_argument("--data", metavar="PATH", help="where progress is kept ($QUEUE_LAB_DATA, or in ~/.queue-lab)")
     args = parser.parse_args(argv)
 
     from gevent import monkey
@@ -42,7 +43,7 @@ def _serve(argv: list[str]) -> int:
     from webapp import create_app
     from webapp.server import serve
 
-    return serve(create_app(), args.host, args.port)
+    return serve(create_app({"DATABASE": args.data}), args.host, args.port)
 
 
 def _port(text: str) -> int:

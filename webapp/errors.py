@@ -23,11 +23,11 @@ def install(app: Flask) -> None:
             "fields": params.fields(error.section.Params),
             "given": error.given,
         }
-        return _answer(400, "This run cannot be made", str(error), {"problems": problems}, "bad_query.html", page)
+        return answer(400, "This run cannot be made", str(error), {"problems": problems}, "bad_query.html", page)
 
     @app.errorhandler(NotThere)
     def not_there(error: NotThere) -> Response:
-        return _answer(404, "Not here", str(error), {"back": error.back}, "error.html", {"back": error.back})
+        return answer(404, "Not here", str(error), {"back": error.back}, "error.html", {"back": error.back})
 
     @app.errorhandler(HTTPException)
     def http_error(error: HTTPException) -> Response:
@@ -35,16 +35,17 @@ def install(app: Flask) -> None:
         if code < 400:
             return error.get_response(request.environ)  # type: ignore[return-value]
         message = "There is nothing at this address." if code == 404 else error.description or error.name
-        response = _answer(code, error.name, message, {"back": "/"}, "error.html", {"back": "/"})
+        response = answer(code, error.name, message, {"back": "/"}, "error.html", {"back": "/"})
         for name, value in error.get_headers(request.environ):
             if name.lower() in ("allow", "retry-after"):
                 response.headers[name] = value
         return response
 
 
-def _answer(
+def answer(
     status: int, title: str, message: str, data: dict[str, Any], template: str, page: dict[str, Any]
 ) -> Response:
+    """What is wrong, as a page made from the template, as JSON with `data`, or as text: as it was asked for."""
     match _form_asked_for():
         case "json":
             response = jsonify({"error": title, "message": message, **data})

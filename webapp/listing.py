@@ -40,11 +40,20 @@ def lines(excerpt: Excerpt) -> tuple[Line, ...]:
     )
 
 
+def of_text(source: str) -> tuple[Line, ...]:
+    """The lines of source that is in no file, marked."""
+    return tuple(Line(number, Markup(html)) for number, html in enumerate(_lines(source.strip("\n")), start=1))
+
+
 @cache
 def _file(name: str) -> tuple[str, ...]:
     # The whole file is read at once: a docstring's lines are only known by its beginning.
+    return _lines((LESSONS / name).read_text(encoding="utf-8"))
+
+
+def _lines(source: str) -> tuple[str, ...]:
     html = [""]
-    for kind, text in PythonLexer(stripnl=False).get_tokens((LESSONS / name).read_text(encoding="utf-8")):
+    for kind, text in PythonLexer(stripnl=False, ensurenl=False).get_tokens(source):
         first, *others = text.split("\n")
         html[-1] += _marked(kind, first)
         html += [_marked(kind, part) for part in others]

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from lessons import excerpts
 from lessons.recording import LANES, Effect, JobState, Place, QueueState, Step
-from webapp import listing
+from webapp import lifecycle, listing
 from webapp.asked import Asked
 from webapp.timeline import Timeline, draw
 
@@ -54,6 +54,7 @@ def html(here: Asked) -> Markup:
             path=" → ".join(_path(step)),
             log=_last(tuple(s for s in here.recording.steps[: step.number] if s.printed is not None), LOG_LINES),
             timeline=timeline(here),
+            life=lifecycle.life(here.recording, step) if here.section.controls else None,
             paces=PACES_MS,
         )
     )

@@ -20,6 +20,7 @@ def index() -> str:
     return render_template(
         "index.html",
         chapters=contents.chapters(),
+        about=prose.markdown((contents.LESSONS / "welcome.md").read_text(encoding="utf-8")),
         drawings={run.section.slug: moment.timeline(run) for run in runs},
         shown=shown,
         drawing=moment.timeline(shown),
@@ -41,6 +42,7 @@ def section_page(slug: str) -> str:
         fields=fields,
         given={field.name: field.kind.to_text(getattr(here.params, field.name)) for field in fields},
         moment=moment.html(here),
+        controls=here.section.controls(here.params, here.recording) if here.section.controls else None,
         **way(here.section),
     )
 

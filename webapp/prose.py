@@ -70,5 +70,9 @@ class _Renderer(mistune.HTMLRenderer):
         return f' tabindex="0" role="region" aria-label="{mistune.escape(name)} {self._numbers[name]}"'
 
     def heading(self, text: str, level: int, **attrs: Any) -> str:
-        name = re.sub(r"[^a-z0-9]+", "-", re.sub(r"<[^>]+>", "", text).lower()).strip("-")
-        return f'<h{level} id="{name}">{text}</h{level}>\n'
+        return f'<h{level} id="{anchor(text)}">{text}</h{level}>\n'
+
+
+def anchor(heading: str) -> str:
+    """The name by which a link finds a heading."""
+    return re.sub(r"[^a-z0-9]+", "-", re.sub(r"<[^>]+>", "", heading).lower()).strip("-")

@@ -12,12 +12,14 @@ from lessons.reference.hardened_queue import HardenedQueue
 from lessons.reference.job_queue import JobQueue, Payload, QueueOptions
 from lessons.reference.outbox import (
     SCHEMA,
+    TOTAL_KOBO,
     Publish,
     QueueUnreachable,
     place_order_naive,
     place_order_with_outbox,
     relay_outbox,
 )
+from lessons.reference.worker import Delivery, PermanentJobError, Worker
 
 CLAIM_MS = 60_000
 CRASHED = "crashed after publishing, before marking"
@@ -25,6 +27,16 @@ CRASHED = "crashed after publishing, before marking"
 
 @dataclass(frozen=True)
 class Params:
+    hasty: str = params.choice(
+        "none",
+        {
+            "none": "Nobody",
+            "permanent": "Order 1000, and its worker takes “not found” for permanent",
+            "transient": "Order 1000, and its worker tries again",
+        },
+        label="Publishes before it saves",
+        help="A worker gets the job at once, before there is such an order. This comes before the outage.",
+    )
     rows: int = params.whole(
         1, low=1, high=150, label="Orders with an outbox", help="The relay takes up to 100 messages in a run."
     )
@@ -68,6 +80,11 @@ def run(p: Params, lab: Recorder) -> None:
             crash_ahead = False
             lab.crash(f"The relay dies: {id} is published, but not marked as sent.")
 
+    if p.hasty != "none":
+        place_order_hastily(
+            db, queue, clock, lab, not_found=PermanentJobError if p.hasty == "permanent" else LookupError
+        )
+
     with lab.acting("the checkout"):
         try:
             place_order_naive(db, publish, 1001, "ada@example.com")
@@ -96,6 +113,34 @@ def run(p: Params, lab: Recorder) -> None:
     receipts += send_receipts(queue, lab)
     if p.relay_crashes:
         lab.print(f"receipts sent: {len(receipts)} - for order {shortened(receipts)}")
+
+
+def place_order_hastily(
+    db: sqlite3.Connection,
+    queue: JobQueue | HardenedQueue,
+    clock: ManualClock,
+    lab: Recorder,
+    not_found: type[Exception],
+) -> None:
+    """Publish, then save: in between a worker looks for the order."""
+
+    def send_receipt(job: Delivery) -> None:
+        order_id = job.payload["order_id"]
+        if not db.execute("SELECT id FROM orders WHERE id = ?", (order_id,)).fetchall():
+            raise not_found(f"no order {order_id}")
+        lab.effect("mail provider", f"receipt for order {order_id} sent to {job.payload['email']}")
+
+    worker = Worker(queue, {"send-receipt": send_receipt}, clock, lab.print)
+    with lab.acting("the hasty checkout"):
+        queue.enqueue("send-receipt", {"order_id": 1000, "email": "ada@example.com"}, "order-1000-receipt")
+    with lab.acting("the worker"):
+        worker.drain()
+    with lab.acting("the hasty checkout"):
+        db.execute("INSERT INTO orders (id, email, total_kobo) VALUES (1000, 'ada@example.com', ?)", (TOTAL_KOBO,))
+        lab.print("hasty: job published first, then order 1000 saved")
+    clock.advance(1_000)
+    with lab.acting("the worker"):
+        worker.drain()
 
 
 def relay_once(db: sqlite3.Connection, publish: Publish, now_ms: int) -> str:

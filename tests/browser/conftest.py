@@ -5,6 +5,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -48,10 +49,11 @@ class Server:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
+        self.data = tempfile.TemporaryDirectory()  # progress is kept here, and not in the home of whoever tests
         self.start()
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "webapp.cli", "--port", str(self.port)]
+        command = [sys.executable, "-m", "webapp.cli", "--port", str(self.port), "--data", self.data.name]
         self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         assert "http://" in self.process.stdout.readline(), "the server did not start"
@@ -66,6 +68,7 @@ def server() -> Iterator[Server]:
     server = Server()
     yield server
     server.kill()
+    server.data.cleanup()
 
 
 @pytest.fixture(scope="session")

@@ -48,16 +48,12 @@ def test_the_crashed_relays_rows_come_back_when_its_claim_is_over():
 
 
 def test_one_crash_repeats_one_message_at_most():
-    recording = record(
-        run, Params(rows=120, queue_up_from_run=1, relay_crashes=True, consumer_done_before_repeat=True)
-    )
+    recording = record(run, Params(rows=120, queue_up_from_run=1, relay_crashes=True, consumer_done_before_repeat=True))
 
     assert [1002, *range(1002, 1122)] == receipts(recording)
 
 
-@pytest.mark.parametrize(
-    ("rows", "published"), [(1, [1, 0]), (100, [100, 0]), (101, [100, 1, 0]), (150, [100, 50, 0])]
-)
+@pytest.mark.parametrize(("rows", "published"), [(1, [1, 0]), (100, [100, 0]), (101, [100, 1, 0]), (150, [100, 50, 0])])
 def test_the_relay_takes_a_hundred_rows_in_a_run(rows, published):
     runs = relay_runs(record(run, Params(rows=rows, queue_up_from_run=1)))
 
@@ -95,3 +91,14 @@ def test_a_long_list_of_orders_is_shortened():
 
     assert "orders: [1001, 1002, 1003, …, 1151]" in printed
     assert "jobs in the queue: 150 - for order 1002, 1003, 1004, …, 1151" in printed
+
+
+@pytest.mark.parametrize(("hasty", "sent"), [("none", [1002]), ("permanent", [1002]), ("transient", [1000, 1002])])
+def test_a_job_that_is_published_before_its_order_is_saved_needs_a_second_try(hasty, sent):
+    recording = record(run, Params(hasty=hasty))
+    queue = recording.steps[-1].state.queues[0]
+
+    assert sent == receipts(recording)
+    assert (["order-1000-receipt"] if hasty == "permanent" else []) == [
+        job.id for job in queue.jobs if job.lane == "dead"
+    ]

@@ -1,0 +1,10 @@
+"""The quiz: a bank of question families, five of which make a draw, and the verdict on an answer.
+
+A family is one question in many forms: its numbers come from a seed, and its right answer from a run.
+"""
+
+from lessons.quiz.bank import draw, families
+from lessons.quiz.making import Family
+from lessons.quiz.question import OBJECTIVES, Kind, Option, Question, Verdict, judge
+
+__all__ = ["OBJECTIVES", "Family", "Kind", "Option", "Question", "Verdict", "draw", "families", "judge"]

@@ -1,0 +1,42 @@
+// A run that is driven by hand. Its links and forms work without this file; with it they keep focus, scroll and
+// what is unfolded. What a press asks for changes with every answer, so a quick second press waits for the first.
+
+const waiting = [];
+let busy = false;
+
+async function press(id) {
+  waiting.push(id);
+  if (busy) return;
+  busy = true;
+  try {
+    while (waiting.length) await follow(document.getElementById(waiting.shift()));
+  } finally {
+    busy = false;
+    waiting.length = 0;
+  }
+}
+
+async function follow(control) {
+  if (!control || control.getAttribute("aria-disabled")) return; // it cannot be used now, and the page says why
+  const address = control.matches("form")
+    ? `${control.getAttribute("action")}?${new URLSearchParams(new FormData(control))}`
+    : control.getAttribute("href");
+  const lab = document.getElementById("lab");
+  const open = [...lab.querySelectorAll("details[id][open]")].map((one) => one.id);
+  await htmx.ajax("GET", address, { source: lab, target: lab, select: "#lab", swap: "outerMorph", push: "true" });
+  for (const id of open) document.getElementById(id)?.setAttribute("open", "");
+}
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[data-drive]");
+  if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  press(link.id);
+});
+
+document.addEventListener("submit", (event) => {
+  const form = event.target.closest("form[data-drive]");
+  if (!form) return;
+  event.preventDefault();
+  press(form.id);
+});

@@ -1,0 +1,74 @@
+// A section's program to edit and run, with what it prints beside what the original prints.
+
+import { element, workbench } from "./workbench.js";
+
+const MOST = 500; // lines that are compared
+const root = document.querySelector("[data-program]");
+const $ = (id) => document.getElementById(id);
+const original = [...document.querySelectorAll("#compare tbody td:nth-child(2)")].map((cell) => cell.textContent);
+
+/** [original, yours] for each row: the longest common lines side by side, and null where a side has no such line. */
+function rows(left, right) {
+  const common = Array.from({ length: left.length + 1 }, () => new Array(right.length + 1).fill(0));
+  for (let i = left.length - 1; i >= 0; i--) {
+    for (let j = right.length - 1; j >= 0; j--) {
+      common[i][j] = left[i] === right[j] ? common[i + 1][j + 1] + 1 : Math.max(common[i + 1][j], common[i][j + 1]);
+    }
+  }
+  const found = [];
+  const [lefts, rights] = [[], []];
+  const flush = () => {
+    while (lefts.length || rights.length) found.push([lefts.shift() ?? null, rights.shift() ?? null]);
+  };
+  let [i, j] = [0, 0];
+  while (i < left.length || j < right.length) {
+    if (i < left.length && j < right.length && left[i] === right[j]) {
+      flush();
+      found.push([left[i++], right[j++]]);
+    } else if (j >= right.length || (i < left.length && common[i + 1][j] >= common[i][j + 1])) lefts.push(left[i++]);
+    else rights.push(right[j++]);
+  }
+  flush();
+  return found;
+}
+
+function show(result, output) {
+  const printed = output === "" ? [] : output.replace(/\n$/, "").split("\n");
+  const found = rows(original, printed.slice(0, MOST));
+  let different = 0;
+  $("compare").tBodies[0].replaceChildren(
+    ...found.map(([left, right]) => {
+      const same = left === right;
+      different += !same;
+      const row = element("tr", "", same ? "" : "differs");
+      const sign = element("td", same ? "" : "≠");
+      if (!same) sign.append(element("span", " differs", "unseen"));
+      row.append(sign, ...[left, right].map((line) => element("td", line ?? "", line === null ? "missing" : "")));
+      return row;
+    }),
+  );
+  $("compare").classList.add("ran");
+  $("more").textContent = printed.length > MOST ? `Your program printed ${printed.length} lines; the first ${MOST} are compared.` : "";
+  $("error").hidden = !result.error;
+  $("error").textContent = result.error ?? "";
+  $("steps").hidden = !result.steps;
+  $("steps").querySelector("summary").textContent = `All ${result.steps?.length ?? 0} steps of your run in words`;
+  $("steps").querySelector("ol").replaceChildren(...(result.steps ?? []).map((step) => element("li", step)));
+  const lines = different === 1 ? "1 line differs" : `${different} lines differ`;
+  const said = different ? `${lines} from the original's.` : "It printed the same as the original.";
+  return result.status === "error" ? `Your program raised an error. ${said}` : said;
+}
+
+const files = fetch(root.dataset.files).then((response) => response.json());
+files.then((texts) =>
+  workbench(root, {
+    files: texts,
+    key: `edit${location.pathname}`,
+    job: (changed) => ({
+      source: "",
+      section: root.dataset.program,
+      files: Object.fromEntries(Object.entries(changed).map(([name, text]) => [`lessons/${name}`, text])),
+    }),
+    show,
+  }),
+);

@@ -1,0 +1,95 @@
+"""Runs a learner's code inside Pyodide. The worker loads this once, then calls `install` and `run`."""
+
+import dataclasses
+import importlib
+import json
+import linecache
+import sys
+import traceback
+import types
+from pathlib import Path
+
+HOME = Path("/home/pyodide")
+FILE = "exercise.py"
+sys.dont_write_bytecode = True  # a file that changes twice in a second would be mistaken for its old bytecode
+sys.path.insert(0, str(HOME))
+
+
+def install(files: str) -> None:
+    """Write the files of a JSON object, name -> text, and forget what was imported from their old texts."""
+    for name, text in json.loads(files).items():
+        path = HOME / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    for name in [name for name in sys.modules if name.split(".")[0] == "lessons"]:
+        del sys.modules[name]
+    linecache.checkcache()
+    importlib.invalidate_caches()
+
+
+def run(job: str) -> str:
+    """Run what a JSON object describes, and say in another how it went.
+
+    `source` is a program; with `check`, a module's name, its check(source) comes after it. `section` is a
+    module with a section's program instead. `error` is a traceback, with `line` of `file`.
+    """
+    asked = json.loads(job)
+    result = {"error": None, "file": None, "line": None, "verdict": None, "steps": None}
+    try:
+        if asked.get("section"):
+            result["steps"] = _section(importlib.import_module(asked["section"]))
+        else:
+            _program(asked["source"])
+            if asked.get("check"):
+                verdict = importlib.import_module(asked["check"]).check(asked["source"])
+                result["verdict"] = dataclasses.asdict(verdict)
+    except SystemExit as error:
+        if error.code not in (None, 0):
+            result["error"] = f"SystemExit: {error.code}\n"
+    except BaseException as error:
+        result |= _told(error)
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    return json.dumps(result)
+
+
+def _program(source: str) -> None:
+    module = types.ModuleType("__main__")
+    module.__file__ = FILE
+    sys.modules["__main__"] = module  # dataclasses, pickle and unittest look it up
+    linecache.cache[FILE] = (len(source), None, source.splitlines(True), FILE)
+    exec(compile(source, FILE, "exec"), module.__dict__)
+
+
+def _section(program: types.ModuleType) -> list[str]:
+    """The steps of the default run, in words. What it prints is printed, even if the run breaks off."""
+    recording = importlib.import_module("lessons.recording")
+    recorder = recording.Recorder()
+    try:
+        program.run(program.Params(), recorder)
+    except recording.StepLimitReached:
+        pass
+    finally:
+        recorder.close()
+        for step in recorder.steps:
+            if step.printed is not None:
+                print(step.printed)
+    return [f"t={recording.in_seconds(step.at_ms)}: {step.sentence}" for step in recorder.steps]
+
+
+def _told(error: BaseException) -> dict:
+    """The traceback without this file's own frames, and the last place in the learner's files."""
+    report = traceback.TracebackException.from_exception(error)
+    place = None, None
+    part = report
+    while part is not None:
+        part.stack[:] = [frame for frame in part.stack if not frame.filename.startswith("<")]
+        part = part.__cause__ or part.__context__
+    for frame in report.stack:
+        if frame.filename == FILE or frame.filename.startswith(str(HOME)):
+            place = frame.filename, frame.lineno
+    if isinstance(error, SyntaxError) and error.filename:
+        place = error.filename, error.lineno
+    file = place[0] and place[0].removeprefix(f"{HOME}/")
+    return {"error": "".join(report.format()).replace(f"{HOME}/", ""), "file": file, "line": place[1]}

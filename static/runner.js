@@ -1,0 +1,89 @@
+// Python in a worker: one that runs, and a spare one when a run takes long, so that it can be stopped at any time.
+
+const WORKER = new URL("./py-worker.mjs", import.meta.url);
+const PATIENCE_MS = 60_000; // without any news while Python is loaded: a refused file is never reported
+const LONG_MS = 400;
+
+let lessons; // the package, name -> text; asked for once
+let idle = null;
+let current = null;
+
+function spawn() {
+  lessons ??= fetch("/python/lessons.json").then((response) => response.json());
+  const worker = new Worker(WORKER, { type: "module", name: "python" });
+  worker.ready = new Promise((resolve, reject) => {
+    let patience;
+    const wait = () => {
+      clearTimeout(patience);
+      patience = setTimeout(() => reject(new Error("it took too long to load")), PATIENCE_MS);
+    };
+    wait();
+    worker.onmessage = ({ data: { type, data } }) => {
+      wait();
+      if (type === "progress") worker.onprogress?.(data);
+      if (type === "ready") {
+        clearTimeout(patience);
+        worker.isReady = true;
+        lessons.then((files) => worker.postMessage({ files })).then(resolve, reject);
+      }
+      if (type === "failed") reject(new Error(data));
+    };
+    worker.onerror = (event) => reject(new Error(event.message || "it could not be loaded"));
+  });
+  worker.ready.catch(() => {
+    worker.terminate();
+    if (idle === worker) idle = null;
+  });
+  return worker;
+}
+
+/** Load Python; onProgress gets the number of bytes with each piece that arrives. Rejected when it cannot be loaded. */
+export function start(onProgress) {
+  idle ??= spawn();
+  if (onProgress) idle.onprogress = onProgress;
+  return idle.ready;
+}
+
+/** Run a program, or what `job` describes (see py/runner.py), and give onOutput what it prints.
+ *  Resolves with { status, error, file, line, verdict, steps }; status is one of ok, error, timeout, stopped,
+ *  "too much output", failed. */
+export function run(source, { onOutput = () => {}, timeout = 10_000, files, ...job } = {}) {
+  stop();
+  const worker = (current = idle ?? spawn());
+  idle = null;
+  return new Promise((resolve) => {
+    const timers = [];
+    let over = false;
+    const end = (result, keep = false) => {
+      over = true;
+      timers.forEach(clearTimeout);
+      worker.finish = null;
+      if (current === worker) current = null;
+      if (keep && !idle) idle = worker;
+      else worker.terminate();
+      idle ??= result.status === "failed" ? null : spawn();
+      resolve(result);
+    };
+    worker.finish = end;
+    worker.ready.then(
+      () => {
+        if (over) return;
+        timers.push(setTimeout(() => end({ status: "timeout" }), timeout));
+        timers.push(setTimeout(() => (idle ??= spawn()), LONG_MS));
+        worker.onmessage = ({ data: { type, data } }) => {
+          if (type === "out") onOutput(data);
+          else if (type === "done") end({ status: data.error ? "error" : "ok", ...data }, true);
+          else if (type === "too much") end({ status: "too much output" });
+          else if (type === "failed") end({ status: "failed", error: data });
+        };
+        worker.postMessage({ files, job: { source, ...job } });
+      },
+      (error) => over || end({ status: "failed", error: error.message }),
+    );
+  });
+}
+
+/** End what runs, at once. A Python that is still being loaded is kept. */
+export function stop() {
+  current?.finish?.({ status: "stopped" }, !current.isReady);
+}

@@ -1,0 +1,141 @@
+"""A queue driven by hand, as a person does it: with and without JavaScript, by keyboard, on a phone."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from lessons import contents
+
+SLUG = next(section.slug for section in contents.sections() if section.controls)
+EMPTY = f"/{SLUG}?ops=none"
+STALE = f"/{SLUG}?ops=enqueue+claim.A+advance.30000+claim.B+ack.A+fail.B&step=last"
+PHONE = {"viewport": {"width": 390, "height": 844}}
+PRESSES = [
+    ("enqueue-receipt", "The checkout enqueues job-1"),
+    ("claim-a", "Worker A claims job-1"),
+    ("lease", "lease on job-1 ended"),
+    ("claim-b", "Worker B claims job-1"),
+    ("ack-a", "although worker B holds it now"),
+    ("fail-b", "the queue has no such job"),
+]
+
+
+def press(page: Page, id: str, sentence: str) -> None:
+    page.locator(f"#d-{id}").click()
+    expect(page.locator(".sentence")).to_contain_text(sentence)
+
+
+@pytest.mark.parametrize("js", [True, False])
+@pytest.mark.parametrize("options", [{}, PHONE], ids=["desktop", "phone"])
+def test_a_job_is_lost_by_hand_and_undone(open_page, js, options) -> None:
+    page = open_page(EMPTY, js=js, **options)
+    for id, sentence in PRESSES:
+        press(page, id, sentence)
+
+    expect(page.locator("#d-goals > summary")).to_contain_text("2 of 7")
+    assert page.url.endswith(STALE)
+    press(page, "undo", "although worker B holds it now")
+    expect(page.locator("#d-goals > summary")).to_contain_text("1 of 7")
+    press(page, "again", "an empty queue")
+    assert page.url.endswith(f"{EMPTY}&step=last")
+
+
+def test_a_press_keeps_focus_scroll_and_what_is_unfolded(open_page) -> None:
+    page = open_page(EMPTY, viewport={"width": 900, "height": 500})
+    page.locator("#d-goals > summary").click()
+    button = page.locator("#d-enqueue-receipt")
+    button.scroll_into_view_if_needed()
+    before = page.evaluate("scrollY")
+    button.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".sentence")).to_contain_text("job-1")
+    page.keyboard.press("Enter")
+    expect(page.locator(".sentence")).to_contain_text("job-2")
+
+    expect(button).to_be_focused()
+    expect(page.locator("#d-goals")).to_have_attribute("open", "")
+    assert abs(before - page.evaluate("scrollY")) <= 2
+
+
+def test_a_button_that_can_no_longer_be_used_keeps_the_focus(open_page) -> None:
+    page = open_page(f"/{SLUG}?ops=enqueue")
+    button = page.locator("#d-claim-a")
+    button.focus()
+    page.keyboard.press("Enter")
+    expect(button).to_have_attribute("aria-disabled", "true")
+    expect(button).to_be_focused()
+    address = page.url
+    page.keyboard.press("Enter")
+    button.click(force=True)
+
+    assert address == page.url
+
+
+def test_quick_presses_all_count(open_page) -> None:
+    page = open_page(EMPTY)
+    for _ in range(5):
+        page.locator("#d-enqueue-receipt").click(no_wait_after=True)
+
+    expect(page.locator(".sentence")).to_contain_text("job-5")
+    assert page.url.endswith("ops=enqueue+enqueue+enqueue+enqueue+enqueue&step=last")
+
+
+def test_form_and_steps_in_words_follow_a_press(open_page) -> None:
+    page = open_page(EMPTY)
+    press(page, "enqueue-invoice", "render-invoice")
+
+    expect(page.get_by_label("Operations", exact=True)).to_have_value("enqueue.invoice")
+    expect(page.locator(".all-steps")).to_contain_text("The checkout enqueues job-1 (render-invoice).")
+
+
+def test_the_back_button_takes_a_press_back(open_page) -> None:
+    page = open_page(EMPTY)
+    press(page, "enqueue-receipt", "job-1")
+    press(page, "claim-b", "Worker B claims")
+    page.go_back()
+    expect(page.locator(".sentence")).to_contain_text("The checkout enqueues job-1")
+    page.reload()
+
+    expect(page.locator(".sentence")).to_contain_text("The checkout enqueues job-1")
+
+
+@pytest.mark.parametrize("js", [True, False])
+def test_an_id_is_chosen_from_a_list(open_page, js) -> None:
+    page = open_page(f"/{SLUG}?ops=enqueue&queue=hardened", js=js)
+    page.get_by_label("Under an id of your choice").select_option("job-1, render-invoice: the same id again")
+    page.get_by_role("button", name="Enqueue", exact=True).click()
+
+    expect(page.locator(".sentence")).to_contain_text("refused")
+    expect(page.locator(".sentence")).to_contain_text("job-1")
+    assert "queue=hardened" in page.url
+
+
+def test_stepping_back_leaves_the_session_as_it_is(open_page) -> None:
+    page = open_page(STALE)
+    page.locator("#t-back").click()
+    expect(page.locator(".drive-moves .more")).to_contain_text("You look at step 8 of 9")
+    expect(page.locator(".drive-moves [aria-current]")).to_have_text("ack.A")
+    press(page, "claim-a", "the queue is empty")
+
+    assert page.url.endswith("ack.A+fail.B+claim.A&step=last")
+
+
+@pytest.mark.parametrize("number", [1, 4])
+def test_a_folded_solution_reaches_its_goal(open_page, number) -> None:
+    page = open_page(EMPTY)
+    page.locator("#d-goals > summary").click()
+    page.locator(f"#d-solution-{number} > summary").click()
+    page.locator(f"#d-solve-{number}").click()
+
+    expect(page.locator(".goal").nth(number - 1).locator(".verdict")).to_have_text("reached")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [320, 390, 1440])
+def test_axe_finds_nothing_and_nothing_overflows(open_page, scheme, width) -> None:
+    page = open_page(STALE, color_scheme=scheme, viewport={"width": width, "height": 844})
+    page.evaluate("document.querySelectorAll('#drive details').forEach((one) => (one.open = true))")
+
+    found = Axe().run(page).response["violations"]
+    assert [] == [f"{one['id']}: {node['html'][:160]}" for one in found for node in one["nodes"]]
+    assert width == page.evaluate("document.documentElement.scrollWidth")

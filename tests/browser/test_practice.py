@@ -1,0 +1,325 @@
+"""Python in the browser, as a learner uses it: real Pyodide, real worker, real policy."""
+
+import json
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from lessons import contents, exercises
+
+SLOW_MS = 120_000  # for Python to load on a machine that has much else to do
+PHONE = {"width": 390, "height": 844}
+EXERCISE = "/practice/limit-deliveries"
+PASTE = """(editor, text) => {
+  const clipboardData = new DataTransfer();
+  clipboardData.setData("text/plain", text);
+  editor.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+}"""
+
+
+def write(page: Page, source: str) -> None:
+    """Replace what is in the editor, by pasting."""
+    editor = page.locator(".code-editor .cm-content")
+    editor.focus()
+    page.keyboard.press("ControlOrMeta+a")
+    editor.evaluate(PASTE, source)
+
+
+def run(page: Page, ended: str = "ok") -> None:
+    """Start Python if it is not there yet, press the run button, and wait for the end."""
+    bench = page.locator(".bench")
+    expect(page.locator(".code-editor")).to_be_visible()
+    if bench.get_attribute("data-python") == "off":
+        page.locator("[data-start]").click()
+    expect(bench).to_have_attribute("data-python", "ready", timeout=SLOW_MS)
+    bench.evaluate("bench => bench.removeAttribute('data-ended')")
+    page.locator("[data-run]").click()
+    expect(bench).to_have_attribute("data-ended", ended, timeout=SLOW_MS)
+
+
+def exercise(page: Page, source: str, ended: str = "ok") -> None:
+    write(page, source)
+    run(page, ended)
+
+
+def told(page: Page) -> str:
+    return page.locator("[data-status]").inner_text()
+
+
+def test_python_comes_when_it_is_asked_for_and_not_before(open_page) -> None:
+    page = open_page("/practice")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.get_by_role("link", name="Limit the deliveries").click()
+    expect(page.locator(".code-editor")).to_be_visible()
+
+    assert any("/editor/editor." in url for url in asked)
+    assert [] == [url for url in asked if "pyodide" in url or "worker" in url]
+    run(page)
+    assert any("pyodide.asm.wasm" in url for url in asked)
+
+
+@pytest.mark.parametrize("path", ["/", "/practice", "/retries"])
+def test_pages_without_code_to_write_load_neither_editor_nor_python(open_page, path) -> None:
+    page = open_page("/healthz")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(path, wait_until="networkidle")
+
+    assert [] == [url for url in asked if re.search("pyodide|editor|runner|worker", url)]
+
+
+def test_an_exercise_is_failed_and_then_solved(open_page) -> None:
+    page = open_page(EXERCISE)
+    posted: list[str] = []
+    page.on("request", lambda request: request.method == "POST" and posted.append(request.url))
+    run(page)
+
+    verdict = page.locator("#verdict")
+    expect(verdict).to_contain_text("Not yet")
+    expect(verdict.locator(".steps li")).to_have_count(6)
+    expect(verdict.locator(".expected")).to_have_text("nothing")
+    expect(verdict.locator(".got")).to_have_text("a with 3 attempts")
+    expect(page.locator("#output li").first).to_have_text("t=0s job-1, attempt 1: the worker dies")
+    assert [] == [url for url in posted if "solved" in url]
+
+    exercise(page, exercises.exercise("limit-deliveries").code.solution)
+    expect(verdict).to_contain_text("Your code did what it should in all 306 schedules.")
+    assert "Solved" in told(page)
+    assert ["/progress/solved/limit-deliveries"] == [url[url.index("/progress") :] for url in posted if "solved" in url]
+
+
+def test_every_solution_and_starter_gets_the_same_verdict_in_the_browser(open_page) -> None:
+    page = open_page(EXERCISE)
+    run(page)
+    for one in exercises.exercises():
+        if not one.code:
+            continue
+        page.goto(f"/practice/{one.slug}")
+        run(page)
+        expect(page.locator("#verdict")).to_contain_text("Not yet")
+        exercise(page, one.code.solution)
+        expect(page.locator("#verdict")).to_contain_text("Your code did what it should")
+        if one.code.expected:
+            assert one.code.expected.splitlines() == page.locator("#output li").all_inner_texts()
+
+
+def test_every_program_prints_in_the_browser_what_it_prints_on_the_server(open_page) -> None:
+    page = open_page(f"/{contents.sections()[0].slug}/edit")
+    for section in contents.sections():
+        page.goto(f"/{section.slug}/edit")
+        run(page)
+
+        assert "It printed the same as the original." == told(page), section.slug
+
+
+def test_a_loop_without_an_end_is_stopped_by_the_button_and_the_next_run_works(open_page) -> None:
+    page = open_page(EXERCISE)
+    run(page)
+    write(page, "while True:\n    pass\n")
+    page.locator("[data-run]").click()
+    expect(page.locator(".bench")).to_have_attribute("data-python", "running")
+    page.locator("[data-stop]").click()
+
+    expect(page.locator(".bench")).to_have_attribute("data-ended", "stopped")
+    assert "Stopped." == told(page)
+    exercise(page, "print('alive')")
+    expect(page.locator("#output")).to_have_text("alive")
+
+
+def test_a_loop_without_an_end_is_stopped_after_a_while(open_page) -> None:
+    page = open_page(EXERCISE)
+    exercise(page, "while True:\n    pass\n", ended="timeout")
+
+    assert "did not end within ten seconds" in told(page)
+
+
+def test_a_flood_of_output_is_stopped(open_page) -> None:
+    page = open_page(EXERCISE)
+    exercise(page, "while True:\n    print('flood')\n", ended="too much output")
+
+    assert "more than 200,000 characters" in told(page)
+    expect(page.locator("#output li")).to_have_count(501)
+
+
+def test_an_error_is_told_with_the_right_line(open_page) -> None:
+    page = open_page(EXERCISE)
+    exercise(page, "def third():\n    x = 1\n    return x / 0\n\n\nthird()\n", ended="error")
+
+    lines = page.locator("#error").inner_text().splitlines()
+    assert [6, 3] == [int(n) for n in re.findall(r'File "exercise\.py", line (\d+)', "\n".join(lines))]
+    assert "ZeroDivisionError: division by zero" == lines[-1]
+    expect(page.locator(".code-editor .cm-broken")).to_have_text("    return x / 0")
+
+
+def test_code_that_is_no_python_is_told_with_its_line(open_page) -> None:
+    page = open_page(EXERCISE)
+    exercise(page, "x = 1\nif x\n", ended="error")
+
+    expect(page.locator("#error")).to_contain_text('File "exercise.py", line 2')
+    expect(page.locator(".code-editor .cm-broken")).to_have_text("if x")
+
+
+@pytest.mark.parametrize("address", ["/", "/progress/solved/full-jitter", "/python/lessons.json"])
+def test_a_learners_code_can_call_nothing_of_the_application(open_page, server, address) -> None:
+    page = open_page(EXERCISE, errors=("Content Security Policy", "ERR_", "Fetch API"))
+    source = f"""
+import js
+request = js.XMLHttpRequest.new()
+request.open("POST", "{server.url}{address}", False)
+try:
+    request.send()
+    print("answered", request.status)
+except BaseException as error:
+    print("refused")
+"""
+    answered: list[str] = []
+    exercise(page, "print('warm')")
+    page.on("response", lambda response: answered.append(response.request.method))
+    exercise(page, source)
+
+    expect(page.locator("#output")).to_have_text("refused")
+    assert "POST" not in answered
+
+
+def test_work_is_kept_over_a_reload_and_a_reset_asks_and_can_be_undone(open_page) -> None:
+    page = open_page(EXERCISE)
+    expect(page.locator("[data-changed]")).to_be_hidden()
+    write(page, "print('mine')")
+    expect(page.locator("[data-changed]")).to_be_visible()
+    page.reload()
+    editor = page.locator(".code-editor .cm-content")
+
+    expect(editor).to_have_text("print('mine')")
+    page.locator("[data-reset]").click()
+    page.get_by_role("button", name="Keep my text").click()
+    expect(editor).to_have_text("print('mine')")
+    page.locator("[data-reset]").click()
+    page.get_by_role("button", name="Reset", exact=True).last.click()
+    expect(editor).to_contain_text("class LimitedQueue")
+    expect(page.locator("[data-changed]")).to_be_hidden()
+    page.locator("[data-undo]").click()
+    expect(editor).to_have_text("print('mine')")
+
+
+def test_the_keyboard_alone_runs_and_leaves_the_editor(open_page) -> None:
+    page = open_page(EXERCISE)
+    editor = page.locator(".code-editor .cm-content")
+    expect(editor).to_have_attribute("aria-description", re.compile("Press Escape, then Tab, to leave"))
+    editor.focus()
+    page.keyboard.press("ControlOrMeta+a")
+    page.keyboard.press("Delete")
+    page.keyboard.type("if True:")
+    page.keyboard.press("Enter")
+    page.keyboard.type("print('typed')")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+
+    assert "if True:\n    print('typed')\n        " == page.locator("textarea").input_value()
+    page.keyboard.press("Backspace")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Tab")
+    assert "data-start" in page.evaluate("document.activeElement.outerHTML")
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Shift+Tab")
+    editor.focus()
+    page.keyboard.press("ControlOrMeta+Enter")
+    expect(page.locator(".bench")).to_have_attribute("data-ended", "ok", timeout=SLOW_MS)
+    expect(page.locator("#output")).to_have_text("typed")
+
+
+def test_a_changed_program_is_compared_line_by_line(open_page) -> None:
+    page = open_page("/retries/edit")
+    expect(page.locator(".code-editor")).to_be_visible()
+    page.locator("[data-file]").select_option("reference/backoff.py")
+    text = page.locator("textarea").input_value()
+    write(page, text.replace("base_ms * 2 **", "base_ms * 3 **"))
+    run(page)
+
+    expect(page.locator("#compare .differs").first).to_contain_text("retry at t=4s")
+    assert re.search(r"\d lines? differs? from the original's", told(page).replace("differ ", "differs "))
+    expect(page.locator("[data-file] option", has_text="(changed)")).to_have_text("reference/backoff.py (changed)")
+    expect(page.locator("#steps")).to_contain_text("steps of your run in words")
+
+
+def test_an_error_in_another_file_brings_that_file_up(open_page) -> None:
+    page = open_page("/retries/edit")
+    expect(page.locator(".code-editor")).to_be_visible()
+    page.locator("[data-file]").select_option("reference/clock.py")
+    write(page, page.locator("textarea").input_value().replace("self._now_ms += ms", "self._now_ms += hours"))
+    page.locator("[data-file]").select_option("s03_retries/demo.py")
+    run(page, ended="error")
+
+    expect(page.locator("[data-file]")).to_have_value("reference/clock.py")
+    expect(page.locator(".cm-broken")).to_have_text("        self._now_ms += hours")
+    expect(page.locator("#error")).to_contain_text('File "lessons/reference/clock.py"')
+
+
+@pytest.mark.parametrize("path", [EXERCISE, "/practice", "/practice/pick-the-guarantee", "/outbox/edit"])
+@pytest.mark.parametrize("width", [320, 390])
+def test_nothing_sticks_out_on_a_phone(open_page, path, width) -> None:
+    page = open_page(path, viewport={"width": width, "height": 800})
+
+    assert width == page.evaluate("document.documentElement.scrollWidth")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/practice",
+        EXERCISE,
+        "/practice/sms-consumer?crash=once",
+        "/practice/pick-the-guarantee?wallet=at-most-once&wallet_consumer=nothing",
+        "/outbox/edit",
+    ],
+)
+def test_axe_finds_nothing(open_page, path, scheme) -> None:
+    page = open_page(path, color_scheme=scheme)
+    if "edit" in path or path == EXERCISE:
+        expect(page.locator(".code-editor")).to_be_visible()
+
+    assert violations(page) == []
+
+
+def test_axe_finds_nothing_on_a_phone_with_a_verdict_and_the_question_of_the_reset(open_page) -> None:
+    page = open_page(EXERCISE, viewport=PHONE)
+    exercise(page, exercises.exercise("limit-deliveries").code.starter + "\n")
+    expect(page.locator("#verdict")).to_be_visible()
+
+    assert PHONE["width"] == page.evaluate("document.documentElement.scrollWidth")
+    assert violations(page) == []
+    page.locator("[data-reset]").click()
+    assert violations(page) == []
+
+
+def test_without_a_script_questions_are_answered_and_everything_is_shown(open_page) -> None:
+    page = open_page("/practice/sms-consumer", js=False)
+    page.get_by_label("Your answer").select_option("twice")
+    page.get_by_role("button", name="Check my answer").click()
+
+    expect(page.locator(".answer")).to_contain_text("Right.")
+    page.get_by_text("Hint 1 of 3").click()
+    page.get_by_text("Hint 2 of 3").click()
+    expect(page.get_by_text("before anything is sent")).to_be_visible()
+    page.get_by_text("The official solution").click()
+    expect(page.locator(".solution")).to_contain_text("self.processed.add(message.id)")
+    expect(page.locator("[data-start]")).to_be_hidden()
+    expect(page.locator("textarea")).to_have_value(re.compile("class SmsConsumer"))
+
+
+def test_without_webassembly_the_page_says_so_and_shows_the_rest(open_page) -> None:
+    page = open_page("/practice")
+    page.add_init_script("delete globalThis.WebAssembly")
+    page.goto(EXERCISE)
+
+    expect(page.locator("[data-status]")).to_contain_text("no WebAssembly")
+    expect(page.locator("[data-start]")).to_be_hidden()
+    expect(page.locator(".code-editor")).to_be_visible()
+
+
+def violations(page: Page) -> list[str]:
+    found = Axe().run(page).response["violations"]
+    return [f"{one['id']}: {json.dumps(node['html'])[:160]}" for one in found for node in one["nodes"]]

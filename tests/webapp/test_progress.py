@@ -1,0 +1,317 @@
+"""What a learner has done: noted, shown, exported, imported, deleted, and only for their own browser."""
+
+import io
+import json
+import re
+
+import pytest
+
+from lessons import contents
+from webapp import create_app, progress
+from webapp.store import Store
+
+FIRST, SECOND = (chapter.slug for chapter in contents.chapters()[:2])
+ANSWERED = {
+    "family": "some-family",
+    "seed": 7,
+    "objective": 2,
+    "answer": "a",
+    "right": False,
+    "answered_at": "2027-01-01T00:00:00Z",
+}
+OPEN = {**ANSWERED, "answer": None, "right": None, "answered_at": None}
+FILE = {
+    "format": "queue-lab-progress",
+    "version": 1,
+    "place": f"/{SECOND}?step=2",
+    "seen": [{"section": FIRST, "at": "2027-01-01T00:00:00Z"}],
+    "solved": [{"exercise": "full-jitter", "at": "2027-01-01T00:00:00Z"}],
+    "quiz": [{"started_at": "2027-01-01T00:00:00Z", "questions": [ANSWERED, OPEN]}],
+}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "kept.sqlite3"
+
+
+@pytest.fixture(scope="module")
+def app():
+    return create_app({"TESTING": True, "DATABASE": "set by each test"})
+
+
+@pytest.fixture
+def site(app, path):
+    app.extensions["store"] = Store(path)
+    return app
+
+
+@pytest.fixture
+def learner(site):
+    """A browser: it keeps its cookie."""
+    return site.test_client()
+
+
+def send(browser, data, **headers):
+    text = data if isinstance(data, str) else json.dumps(data)
+    return browser.post(
+        "/progress/import", data={"file": (io.BytesIO(text.encode()), "progress.json")}, headers=headers
+    )
+
+
+# Noting
+
+
+def test_reading_sets_no_cookie_and_makes_no_file(learner, path):
+    for address in ("/", f"/{FIRST}", "/progress", "/quiz", "/progress/export.json", "/progress/delete"):
+        assert "Set-Cookie" not in learner.get(address).headers, address
+    assert not path.exists()
+
+
+def test_a_section_s_page_is_the_same_for_everybody(learner, site):
+    learner.post(f"/progress/seen/{FIRST}")
+
+    assert site.test_client().get(f"/{FIRST}").data == learner.get(f"/{FIRST}").data
+
+
+def test_a_section_can_be_marked_as_read_without_javascript(learner, read):
+    form = read(learner.get(f"/{FIRST}?step=3").text).one("form", class_="mark-read")
+    place = form.one("input", name="place")["value"]
+    response = learner.post(form["action"], data={"place": place})
+
+    assert (303, "/#progress") == (response.status_code, response.headers["Location"])
+    so_far = read(learner.get("/").text).one(id="progress")
+    assert f"/{FIRST}?step=3" == so_far.one("a", class_="primary")["href"]
+    assert so_far.one("a", class_="primary").text.endswith(", step 3")
+
+
+def test_the_contents_page_shows_nothing_to_whoever_is_new(learner, read):
+    assert [] == read(learner.get("/").text).all(id="progress")
+
+
+def test_a_script_is_answered_in_json(learner):
+    response = learner.post(f"/progress/seen/{FIRST}", headers={"Accept": "application/json"})
+
+    assert (200, {"kept": True}) == (response.status_code, response.json)
+    assert {"kept": True} == learner.post("/progress/solved/x", headers={"Sec-Fetch-Mode": "cors"}).json
+
+
+@pytest.mark.parametrize(
+    ("address", "status", "word"),
+    [
+        ("/progress/seen/no-such", 404, "no-such"),
+        ("/progress/solved/No_Such", 400, "exercise must be"),
+        (f"/progress/solved/{'x' * 41}", 400, "exercise must be"),
+    ],
+)
+def test_what_cannot_be_noted_is_refused(address, status, word, learner):
+    response = learner.post(address, headers={"Accept": "application/json"})
+
+    assert status == response.status_code
+    assert word in response.json["message"]
+    assert "Set-Cookie" not in response.headers
+
+
+@pytest.mark.parametrize(
+    "place", [f"//{FIRST}", f"https://elsewhere/{FIRST}", f"/{SECOND}", f"/{FIRST}\n", f"/{FIRST}?{'x' * 5_000}"]
+)
+def test_a_place_must_be_in_the_section(place, learner):
+    response = learner.post(f"/progress/seen/{FIRST}", data={"place": place})
+
+    assert 400 == response.status_code
+    assert "place must be an address of this section" in response.text
+
+
+# The cookie
+
+
+@pytest.mark.parametrize(
+    ("base", "headers", "secure"),
+    [
+        ("http://lab.example", {}, False),
+        ("https://lab.example", {}, True),
+        ("http://lab.example", {"Origin": "https://lab.example"}, True),  # a proxy has taken the TLS off
+    ],
+)
+def test_the_cookie_is_for_this_site_and_no_script(base, headers, secure, learner):
+    cookie = learner.post(f"/progress/seen/{FIRST}", base_url=base, headers=headers).headers["Set-Cookie"]
+
+    assert re.match(r"learner=[\w-]{43};", cookie)
+    assert {"HttpOnly", "SameSite=Lax", "Max-Age=31536000", "Path=/"} <= set(cookie.split("; "))
+    assert secure == ("Secure" in cookie)
+
+
+def test_the_same_browser_keeps_its_number(learner):
+    first, again = (learner.post(f"/progress/seen/{FIRST}").headers["Set-Cookie"].split(";")[0] for _ in range(2))
+
+    assert first == again
+
+
+def test_what_shows_progress_is_not_stored_on_the_way(learner):
+    learner.post(f"/progress/seen/{FIRST}")
+    for address in ("/", "/progress", "/progress/export.json", "/quiz"):
+        assert "private, no-store" == learner.get(address).headers["Cache-Control"], address
+
+
+# Where a request comes from
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Origin": "https://elsewhere.example"},
+        {"Origin": "null"},
+        {"Origin": "http://localhost", "Sec-Fetch-Site": "cross-site"},
+    ],
+)
+@pytest.mark.parametrize(
+    "address", [f"/progress/seen/{FIRST}", "/progress/solved/x", "/progress/import", "/progress/delete", "/quiz"]
+)
+def test_what_another_site_sends_is_refused(address, headers, learner, path):
+    response = learner.post(address, headers=headers)
+
+    assert (403, False) == (response.status_code, path.exists())
+    assert "another site" in response.text
+
+
+@pytest.mark.parametrize(
+    "headers", [{}, {"Sec-Fetch-Site": "same-origin"}, {"Origin": "http://localhost"}, {"Origin": "https://localhost"}]
+)
+def test_what_our_pages_send_is_taken(headers, learner):
+    assert 303 == learner.post(f"/progress/seen/{FIRST}", headers=headers).status_code
+
+
+# The page, out and in
+
+
+def test_the_page_lists_what_is_kept(learner, read):
+    send(learner, FILE)
+    shown = read(learner.get("/progress").text)
+    sections = shown.one("section", aria_labelledby="h-sections").all("li")
+
+    assert [chapter.title for chapter in contents.chapters()] == [one.one("a").text for one in sections]
+    assert [True] + [False] * (len(sections) - 1) == ["is-done" in one.classes for one in sections]
+    assert "Full jitter" in shown.one("section", aria_labelledby="h-exercises").text
+    assert "open at question 2" in shown.one("section", aria_labelledby="h-quiz").text
+    assert f"/{SECOND}?step=2" in [link["href"] for link in shown.all("a", class_="primary")]
+
+
+def test_what_was_exported_can_be_imported_elsewhere(learner, site):
+    send(learner, FILE)
+    exported = learner.get("/progress/export.json")
+    other = site.test_client()
+    for _ in range(2):
+        assert "/progress?imported=1" == send(other, exported.text).headers["Location"]
+
+    assert 'attachment; filename="queue-lab-progress.json"' == exported.headers["Content-Disposition"]
+    assert FILE == exported.json == other.get("/progress/export.json").json
+
+
+def test_importing_keeps_what_is_there(learner):
+    learner.post(f"/progress/seen/{SECOND}", data={"place": f"/{SECOND}?step=9"})
+    send(learner, FILE)
+    merged = learner.get("/progress/export.json").json
+
+    assert {FIRST, SECOND} == {one["section"] for one in merged["seen"]}
+    assert f"/{SECOND}?step=9" == merged["place"]
+
+
+def changed(*path_and_value):
+    *way, last, value = path_and_value
+    data = json.loads(json.dumps(FILE))
+    there = data
+    for step in way:
+        there = there[step]
+    there[last] = value
+    return data
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ("no json", "file must be JSON"),
+        ("[" * 100_000, "file must be JSON"),
+        ([], "format must be"),
+        (changed("format", "other"), "format must be"),
+        (changed("version", 2), "version must be 1, not 2"),
+        (changed("place", "//elsewhere"), 'place must be an address in this lesson, such as /name?step=3, not "//els'),
+        (changed("seen", None), "seen must be a list"),
+        (changed("seen", 0, 5), "seen[0] must be an object, not 5"),
+        (changed("seen", 0, "section", "A B"), 'seen[0].section must be one to 40 of a-z, 0-9 and "-", not "A B"'),
+        (changed("seen", 0, "at", "yesterday"), "seen[0].at must be a time such as"),
+        (changed("solved", 0, "exercise", None), "solved[0].exercise must be"),
+        (changed("quiz", 0, "questions", []), "quiz[0].questions must be a list of 1 to 20"),
+        (changed("quiz", 0, "questions", 0, "seed", -1), "quiz[0].questions[0].seed must be a whole number"),
+        (changed("quiz", 0, "questions", 0, "seed", True), "quiz[0].questions[0].seed must be a whole number"),
+        (changed("quiz", 0, "questions", 0, "right", 1), "quiz[0].questions[0].right must be true, false or null"),
+        (changed("quiz", 0, "questions", 0, "answer", "\ud800"), "file must be JSON"),
+        (changed("quiz", 0, "questions", 0, "answer", "x" * 20_001), "quiz[0].questions[0].answer must be text"),
+    ],
+    ids=lambda value: value if isinstance(value, str) and len(value) < 60 else "",
+)
+def test_a_file_that_cannot_be_used_names_the_field_and_changes_nothing(data, message, learner, path, read):
+    response = send(learner, data)
+    problem = read(response.text).one(id="e-file").text
+
+    assert 400 == response.status_code
+    assert message in problem or "\ud800" in json.dumps(data, ensure_ascii=False)
+    assert not path.exists()
+    if message in problem:
+        assert message in send(learner, data, Accept="application/json").json["message"]
+
+
+def test_no_file_and_too_large_a_file_are_refused(learner, monkeypatch):
+    monkeypatch.setattr(progress, "MOST_BYTES", 1_000)
+    none = learner.post("/progress/import")
+    large = send(learner, "x" * 1_001)
+
+    assert (400, 413) == (none.status_code, large.status_code)
+    assert "file must be chosen" in none.text
+    assert "at most 1,000 bytes" in large.text
+
+
+def test_deleting_asks_first_and_leaves_nothing(learner, read):
+    send(learner, FILE)
+    link = read(learner.get("/progress").text).one("a", class_="danger")["href"]
+    form = read(learner.get(link).text).one("form")
+    response = learner.post(form["action"])
+
+    assert "post" == form["method"]
+    assert (303, "/progress?deleted=1") == (response.status_code, response.headers["Location"])
+    assert learner.get_cookie("learner") is None
+    assert [] == learner.get("/progress/export.json").json["seen"]
+    assert "All of it is deleted" in learner.get("/progress?deleted=1").text
+
+
+# Without a database
+
+
+@pytest.fixture
+def spoilt(path):
+    path.write_bytes(b"this is no database, " * 500)
+
+
+def test_without_a_database_the_pages_work_and_say_what_is_missing(spoilt, learner, caplog):
+    learner.set_cookie("learner", "a token")
+    for address in ("/", f"/{FIRST}", "/progress", "/quiz", "/progress/delete"):
+        assert 200 == learner.get(address).status_code, address
+    assert progress.NOT_KEPT in learner.get("/progress").text
+    for method, address in (("post", f"/progress/seen/{FIRST}"), ("get", "/progress/export.json")):
+        assert 503 == getattr(learner, method)(address).status_code
+    script = learner.post(f"/progress/seen/{FIRST}", headers={"Sec-Fetch-Mode": "cors"})
+    assert (200, False) == (script.status_code, script.json["kept"])
+    assert 1 == len(caplog.records)
+
+
+def test_the_path_comes_from_the_setting_then_the_environment_then_the_home(tmp_path, monkeypatch):
+    def path(**settings):
+        return create_app(settings).extensions["store"].path
+
+    monkeypatch.setenv("QUEUE_LAB_DATA", "")
+    monkeypatch.setattr("pathlib.Path.home", lambda: tmp_path)
+    assert tmp_path / ".queue-lab" / "queue-lab.sqlite3" == path() == path(DATABASE=None)
+    monkeypatch.setenv("QUEUE_LAB_DATA", str(tmp_path / "b"))
+    assert tmp_path / "b" == path()
+    assert tmp_path / "c" == path(DATABASE=str(tmp_path / "c"))
