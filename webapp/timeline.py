@@ -79,9 +79,9 @@ def draw(recording: Recording) -> Timeline:
     seen: dict[str, QueueState] = {}
     idle = not any(queue.jobs for queue in steps[-1].state.queues)
     for index, step in enumerate(steps):
-        if idle and step.kind == "advance" and index:
+        if idle and step.kind == "advance":
             # Without jobs the actors are the rows, and the time that they take is what there is to see.
-            left = places[index - 1]
+            left = places[index - 1] if index else MARGIN
             width = round(places[index] - left, 3)
             row = rows.setdefault(step.actor, Row(step.actor))
             row.segments.append(Segment("busy", step.number, left, width, step.sentence))
