@@ -61,8 +61,10 @@ def html(here: Asked) -> Markup:
 
 @lru_cache(maxsize=1_024)
 def event(here: Asked) -> bytes:
-    """The moment as the data of a server-sent event; kept, since a whole class plays the same run."""
-    return "".join(f"data: {line}\n" for line in html(here).splitlines()).encode() + b"\n"
+    """The moment as a server-sent event with the step's number as its id; kept, since a whole class plays one run."""
+    return "".join(
+        [f"id: {here.step_number}\n", *(f"data: {line}\n" for line in html(here).splitlines()), "\n"]
+    ).encode()
 
 
 def timeline(here: Asked) -> Timeline:

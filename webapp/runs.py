@@ -58,8 +58,10 @@ def _events(here: Asked, start: int, pace_ms: int) -> Iterator[bytes]:
     for count, number in enumerate(range(start + 1, here.last + 1), start=1):
         # Each step has a due time of its own: sleeps in a row would add up their delays.
         yield from _wait_until(began + count * pace_ms / 1_000)
-        retry = f"retry: {random.randint(400, 1_600)}\n" if count == 1 else ""  # a class must not come back as one
-        yield f"id: {number}\n{retry}".encode() + moment.event(here.at(number, play=number < here.last))
+        event = moment.event(here.at(number, play=number < here.last))
+        if count == 1:  # a class that was cut off must not come back as one
+            event = event.replace(b"\n", f"\nretry: {random.randint(400, 1_600)}\n".encode(), 1)
+        yield event
     yield b"event: done\ndata: the run is over\n\n"
 
 
