@@ -106,9 +106,7 @@ def test_a_wrong_value_is_named_with_what_is_allowed_in_data(section, field, ref
         assert [field.name, value, field.allowed] == [problem[name] for name in ("field", "value", "allowed")]
         assert problem["message"] == json.loads(body)["message"]
         for ending in ("/run.txt", "/stream"):
-            assert ("text/plain", problem["message"] + "\n") == refused(
-                f"/{section.slug}{ending}", {field.name: value}
-            )
+            assert ("text/plain", problem["message"] + "\n") == refused(f"/{section.slug}{ending}", {field.name: value})
 
 
 @pytest.mark.parametrize(("section", "field"), FIELDS)

@@ -78,7 +78,7 @@ def test_a_line_that_starts_at_the_margin_keeps_all_others_where_they_are(lines,
     shown = [read(line.html).raw for line in lines("Odd.long")]
 
     assert "    def long(self):" == shown[0]
-    assert ["two", "        three\"\"\""] == shown[-3:-1]
+    assert ["two", '        three"""'] == shown[-3:-1]
 
 
 def test_each_line_of_a_long_string_is_marked(lines, read):

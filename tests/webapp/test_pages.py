@@ -154,7 +154,7 @@ def test_the_presenter_view_is_left_at_the_same_step(page, follow):
 def test_a_permalink_gives_the_same_bytes_whoever_asks_and_when(client, run):
     address = run.address(step=len(run.recording.steps) // 2 + 1)
     before = client.get(address).data
-    for kept in (asked.recorded, moment.event, moment._drawn):
+    for kept in (asked.recorded, moment._drawn):
         kept.cache_clear()
 
     assert before == client.get(address).data
@@ -283,9 +283,7 @@ def test_the_speed_stays_at_the_step_and_keeps_playing(page, follow):
     form = page(IN_THE_MIDDLE).one(id="speed")
 
     assert ("/retries", {**CARRIED, "step": "5", "play": "1"}) == follow(sent_by(form))
-    assert ("/retries", {**CARRIED, "step": "5", "play": "1", "pace": "1600"}) == follow(
-        sent_by(form, pace=1600)
-    )
+    assert ("/retries", {**CARRIED, "step": "5", "play": "1", "pace": "1600"}) == follow(sent_by(form, pace=1600))
 
 
 def test_a_speed_of_ones_own_is_kept_among_the_others(page):
@@ -504,7 +502,7 @@ def test_a_run_that_is_cut_off_says_so(page):
     shown = page(f"{LONG}&step=last").one(id="moment")
 
     assert [str(STEP_LIMIT), "limit"] == [shown["data-step"], shown["data-kind"]]
-    assert "reached the limit of 2,000 steps" in shown.one(class_="sentence").text
+    assert f"reached the limit of {STEP_LIMIT:,} steps" in shown.one(class_="sentence").text
 
 
 def test_a_page_of_a_long_run_stays_small(page, client, follow):

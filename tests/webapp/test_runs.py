@@ -25,6 +25,8 @@ class Clock:
 
     def sleep(self, s):
         assert s > 0
+        if s == runs.YIELD_S:  # lets others go first, and is no pause
+            return
         self.naps.append(s)
         self.now_s += s + self.late_s
 
@@ -410,3 +412,28 @@ def test_head_opens_no_stream(client, clock):
 
     assert (200, b"", 0) == (response.status_code, response.data, runs.open_streams)
     assert [] == clock.naps
+
+
+def test_moments_that_look_alike_share_one_event_wherever_the_stream_began(client, clock, monkeypatch):
+    rendered = []
+    html = runs.moment.html
+    monkeypatch.setattr(runs.moment, "html", lambda here: rendered.append(here.step_number) or html(here))
+    runs.moment._events.clear()
+    for start in (0, 3, 7):
+        assert client.get(f"/redelivery/stream?pace=0&from={start}").data.endswith(b"the run is over\n\n")
+
+    assert list(range(1, 16)) == rendered
+
+
+def test_kept_events_have_a_bound_and_the_oldest_go_first(client, clock, monkeypatch):
+    monkeypatch.setattr(runs.moment, "MAX_EVENTS", 4)
+    runs.moment._events.clear()
+    client.get("/redelivery/stream?pace=0").get_data()
+
+    assert [12, 13, 14, 15] == [looks[2] for looks in runs.moment._events]
+
+
+def test_a_run_that_is_cut_off_says_so_in_text(client):
+    text = client.get("/retries/run.txt?receipts=50&max_attempts=100&provider_up_at_ms=3600000").text
+
+    assert text.splitlines()[-1].startswith("The run is cut off here")

@@ -8,7 +8,7 @@ import pytest
 
 from webapp import create_app
 
-NASTY = "<script>alert(\"₦'&\")</script></title><img src=x onerror=alert(2)>{{7*7}}"
+NASTY = '<script>alert("₦\'&")</script></title><img src=x onerror=alert(2)>{{7*7}}'
 SENT = f"{NASTY}@x"  # with an @ it is an address to which receipts are sent
 PAGES = ["/", "/retries", "/retries?step=last&view=present", "/outbox?step=9&play=1"]
 PAGES += [f"/dead-letters?{urlencode({'email': SENT})}&step=last", "/sync-checkout?step=2"]

@@ -223,3 +223,14 @@ def test_the_page_says_when_the_axis_counts_steps(page):
 
     assert (1, " steps across") == told("/fan-out")
     assert (0, " time across") == told("/retries")
+
+
+def test_a_lease_that_is_over_is_drawn_as_over_though_nobody_looked():
+    (row,) = drawn(
+        "redelivery", visibility_ms=1_000, first_look_ms=3_600_000, second_look_ms=3_600_000, a_dies="before"
+    ).rows
+    leased = next(segment for segment in row.segments if segment.lane == "leased")
+    ended = next(mark for mark in row.marks if mark.kind == "lease expired")
+
+    assert leased.width < 0.1  # a second of an hour
+    assert ended.left < 2
