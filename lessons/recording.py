@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-STEP_LIMIT = 2_000
+STEP_LIMIT = 1_500
 LANES = ("waiting", "delayed", "leased", "dead", "done")
 LESSONS = Path(__file__).resolve().parent
 
@@ -144,9 +144,13 @@ def record(run: Callable[[Any, "Recorder"], None], params: Any, step_limit: int 
 
 
 def as_text(recording: Recording, steps: bool = False) -> str:
-    """The printed lines; with `steps` the sentence of each step, and what it printed below it."""
+    """The printed lines; with `steps` the sentence of each step, and what it printed below it.
+
+    A run that was cut off says so at the end.
+    """
     if not steps:
-        return "".join(line + "\n" for line in recording.printed)
+        cut_off = [recording.steps[-1].sentence] if recording.limit_reached else []
+        return "".join(line + "\n" for line in [*recording.printed, *cut_off])
     lines = []
     for step in recording.steps:
         lines.append(f"{step.number:>4}  t={in_seconds(step.at_ms)}  {step.sentence}")
@@ -554,21 +558,30 @@ class WatchedConnection(sqlite3.Connection):
     recorder: Recorder
     tables: tuple[Table, ...] = ()
     _fatal: tuple[str, str] | None = None
+    _changes_at_begin = 0
 
     def kill_after(self, statement: str, sentence: str) -> None:
         """Crash right after the next statement that begins with these words."""
         self._fatal = (statement, sentence)
 
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
-        who, shown = self.recorder.actor, _shown(sql, parameters)
+        who, shown, verb = self.recorder.actor, _shown(sql, parameters), sql.split(maxsplit=1)[0].upper()
+        if verb == "BEGIN":
+            self._changes_at_begin = self.total_changes
         try:
             cursor = self.cursor(_ReadCursor).execute(sql, parameters)
         except sqlite3.Error as error:
             self.recorder.step("sql", f"the database refuses {who}'s statement: {error}.", detail=shown)
             raise
-        if sql.split(maxsplit=1)[0].upper() not in ("SELECT", "BEGIN", "COMMIT"):
-            self._read_tables()
-        self.recorder.step("sql", _what_sql_did(who, sql, cursor.rowcount), detail=shown)
+        if verb not in ("SELECT", "BEGIN", "COMMIT"):
+            self._read_tables(_table_written(sql))
+        if verb == "COMMIT" and self.total_changes == self._changes_at_begin:
+            sentence = f"{who} commits the transaction, in which nothing was written."
+        else:
+            sentence = _what_sql_did(who, sql, cursor.rowcount)
+        # A process that died rolls nothing back: the database does, when it sees that its client is gone.
+        with self.recorder.acting("the database" if verb == "ROLLBACK" else who):
+            self.recorder.step("sql", sentence, detail=shown)
         if self._fatal and " ".join(sql.split()).startswith(self._fatal[0]):
             sentence, self._fatal = self._fatal[1], None
             self.recorder.crash(sentence)
@@ -581,19 +594,23 @@ class WatchedConnection(sqlite3.Connection):
         self.recorder.step("sql", f"the database is set up, with the tables {names}.", detail=_shown(script, ()))
         return cursor
 
-    def _read_tables(self) -> None:
+    def _read_tables(self, only: str | None = None) -> None:
         def read(sql: str) -> sqlite3.Cursor:
             cursor = self.cursor()
             cursor.row_factory = None
             return cursor.execute(sql)
 
-        tables = []
-        for (name,) in read(
-            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY rowid"
-        ):
+        before = {table.name: table for table in self.tables}
+        if only not in before:
+            names = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY rowid"
+            before = {name: before.get(name, Table(name, (), ())) for (name,) in read(names)}
+        for name in before if only not in before else [only]:
             rows = read(f'SELECT * FROM "{name}" ORDER BY rowid')
-            tables.append(Table(name, tuple(column[0] for column in rows.description), tuple(rows)))
-        self.tables = tuple(tables)
+            columns = tuple(column[0] for column in rows.description)
+            # Steps share what did not change: a table of 150 rows that is written 150 times is long otherwise.
+            pairs = zip_longest(before[name].rows, rows.fetchall())
+            before[name] = Table(name, columns, tuple(old if old == new else new for old, new in pairs if new))
+        self.tables = tuple(before.values())
 
 
 class _ReadCursor(sqlite3.Cursor):
@@ -618,6 +635,18 @@ class _ReadCursor(sqlite3.Cursor):
 
     def __next__(self) -> Any:
         return next(self._answer)
+
+
+def _table_written(sql: str) -> str | None:
+    """The one table that a statement can have changed; None when it may be any."""
+    words = sql.split(maxsplit=3)
+    match [word.upper() for word in words[:2]]:
+        case ["INSERT", "INTO"] | ["DELETE", "FROM"]:
+            return words[2]
+        case ["UPDATE", _]:
+            return words[1]
+        case _:
+            return None
 
 
 def _what_sql_did(who: str, sql: str, rows: int) -> str:

@@ -8,13 +8,20 @@ document.documentElement.classList.add("js");
 
 // Steps. The links are followed from here and not by attributes of their own: those change with every step, and
 // while htmx sets an element up anew a quick second press would leave the page.
-let wanted = null; // the step that was last asked for; a key held down is faster than the answers
+// The step and the play or pause that were last asked for: a key held down is faster than the answers.
+let wanted = null;
+let playing = null;
 
-function go(address, move = 0) {
+function go(address, move = 0, toggle = false) {
   const url = new URL(address, location.href);
   const { step, total } = moment().dataset;
   if (move) url.searchParams.set("step", Math.min(Math.max((wanted ?? Number(step)) + move, 1), Number(total)));
   wanted = move ? Number(url.searchParams.get("step")) : null;
+  if (toggle && playing !== null) {
+    if (playing) url.searchParams.delete("play");
+    else url.searchParams.set("play", "1");
+  }
+  playing = toggle ? url.searchParams.has("play") : null;
   htmx.ajax("GET", url.pathname + url.search, { source: $("#run"), target: $("#run") });
 }
 
@@ -22,7 +29,7 @@ document.addEventListener("click", (event) => {
   const link = event.target.closest("a[data-go]");
   if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
   event.preventDefault();
-  go(link.href.baseVal ?? link.href, Number(link.dataset.move ?? 0));
+  go(link.href.baseVal ?? link.href, Number(link.dataset.move ?? 0), link.id === "t-play");
 });
 
 let sliding = null;
@@ -46,6 +53,7 @@ document.addEventListener("htmx:after:swap", () => {
   const now = moment();
   if (!now) return;
   if (wanted === Number(now.dataset.step)) wanted = null;
+  if (playing === Boolean($(".tape"))) playing = null;
   // What a person has moved or chosen is a property of the control by now; the page only sets the attribute.
   for (const control of document.querySelectorAll("#step, #pace")) {
     if (sliding) break;
@@ -86,9 +94,13 @@ document.addEventListener("keydown", (event) => {
   if (!link) return;
   // The keys that scroll a page, press a button or move a slider keep doing so where that is what is meant.
   if (key.length > 1 && !runInView()) return;
-  if (key === "Space" && event.target.closest("a, button, summary, input")) return;
-  if (event.target.matches("input[type=range]")) return;
-  if (event.target.closest(".scroll, .source, .lines, .plain") && !document.body.classList.contains("present")) return;
+  if (key === "Space" && event.target.closest("a:not([data-go]), button, summary")) return;
+  if (key.length > 1 && event.target.matches("input[type=range]")) return;
+  const box = event.target.closest(".scroll, .source, .lines, .plain, .detail");
+  if (key.length > 1 && box && !document.body.classList.contains("present")) {
+    const across = key.startsWith("Arrow");
+    if (across ? box.scrollWidth > box.clientWidth : box.scrollHeight > box.clientHeight) return;
+  }
   event.preventDefault();
   link.click();
 });
@@ -126,7 +138,7 @@ document.addEventListener("htmx:response:error", ({ detail: { ctx } }) => {
   else say("The server had a problem. Please try again.");
 });
 document.addEventListener("htmx:error", ({ detail: { ctx } }) => {
-  wanted = null;
+  wanted = playing = null;
   if (ctx && !ctx.sourceElement.matches(".tape")) say("The server does not answer. Please try again.");
 });
 

@@ -1,7 +1,7 @@
 """What a request asks for, read from its address once and for all views."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, TypeVar
 from urllib.parse import urlencode
@@ -49,10 +49,18 @@ class Asked:
     pace_ms: int = DEFAULT_PACE_MS
     start: int = 0
     with_steps: bool = False
+    run: list[Recording] = field(default_factory=list, compare=False, repr=False)
 
     @property
     def recording(self) -> Recording:
-        return recorded(self.section.slug, self.params)
+        if not self.run:  # it stays with the moment and those made from it: a stream never records its run again
+            self.run.append(recorded(self.section.slug, self.params))
+        return self.run[0]
+
+    @property
+    def looks(self) -> tuple[object, ...]:
+        """All that decides how the moment looks: moments with the same looks can share what was made for one."""
+        return self.section.slug, self.params, self.step_number, self.view, self.play, self.pace_ms
 
     @property
     def step(self) -> Step:
@@ -98,7 +106,7 @@ class Asked:
         return query
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=32)
 def recorded(slug: str, values: Any) -> Recording:
     """The run; kept for a while, since a class, a stream and a learner who steps ask for the same one again."""
     return contents.section(slug).record(values)
@@ -157,7 +165,7 @@ def asked(slug: str) -> Asked:
     )
     try:
         values: Any = params.read(found.Params, {name: value for name, value in given.items() if name not in RESERVED})
-        answer = replace(answer, params=values)
+        answer = replace(answer, params=values, run=[])
     except params.Invalid as error:
         problems += error.problems
     if not problems:

@@ -1,8 +1,9 @@
 """One step of a run with all its views, as the page shows it and as the stream sends it."""
 
-from collections import Counter
-from dataclasses import dataclass, replace
+from collections import Counter, OrderedDict
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from flask import current_app
 from markupsafe import Markup
@@ -10,13 +11,14 @@ from markupsafe import Markup
 from lessons import excerpts
 from lessons.recording import LANES, Effect, JobState, Place, QueueState, Step
 from webapp import lifecycle, listing
-from webapp.asked import Asked
+from webapp.asked import Asked, recorded
 from webapp.timeline import Timeline, draw
 
 LOG_LINES = 60
 LANE_CARDS = 6
 TABLE_ROWS = 8
 EFFECTS = 8
+MAX_EVENTS = 1_024
 PACES_MS = ((1_600, "Slow"), (800, "Normal"), (400, "Fast"), (150, "Very fast"))
 
 
@@ -60,20 +62,31 @@ def html(here: Asked) -> Markup:
     )
 
 
-@lru_cache(maxsize=1_024)
 def event(here: Asked) -> bytes:
-    """The moment as the data of a server-sent event; kept, since a whole class plays the same run."""
-    return "".join(f"data: {line}\n" for line in html(here).splitlines()).encode() + b"\n"
+    """The moment as a server-sent event with the step's number as its id; kept, since a whole class plays one run."""
+    made = _events.get(here.looks)
+    if made is None:
+        lines = [f"id: {here.step_number}", *(f"data: {line}" for line in html(here).splitlines()), "", ""]
+        made = _events[here.looks] = "\n".join(lines).encode()
+        if len(_events) > MAX_EVENTS:
+            _events.popitem(last=False)
+    else:
+        _events.move_to_end(here.looks)
+    return made
+
+
+# Not an lru_cache: its keys would keep whole recordings.
+_events: OrderedDict[tuple[object, ...], bytes] = OrderedDict()
 
 
 def timeline(here: Asked) -> Timeline:
     """The drawing of the run."""
-    return _drawn(replace(here, step_number=1, play=False, start=0, view="page", with_steps=False))
+    return _drawn(here.section.slug, here.params)
 
 
-@lru_cache(maxsize=64)
-def _drawn(run: Asked) -> Timeline:
-    return draw(run.recording)
+@lru_cache(maxsize=32)
+def _drawn(slug: str, params: Any) -> Timeline:
+    return draw(recorded(slug, params))
 
 
 def listings(here: Asked, step: Step) -> list[Listing]:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from flask import Blueprint, Response, current_app, request, stream_with_context
+from flask import Blueprint, Flask, Response, current_app, request
 
 from lessons import params
 from lessons.recording import LANES, Step, as_text
@@ -19,6 +19,8 @@ DEFAULTS = {
     "MAX_STREAMS": 2_500,
 }
 HEARTBEAT_S = 1.0
+# Not 0: gevent runs many a callback before it looks at its sockets again, but a timer makes it look.
+YIELD_S = 0.001
 STREAM_HEADERS = {"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"}
 
 bp = Blueprint("runs", __name__)
@@ -47,24 +49,32 @@ def stream(slug: str) -> Response:
     # Only a number that this run has is a place to go on from.
     start = int(resumed) if resumed in map(str, range(here.last + 1)) else here.start
     pace_ms = here.pace_ms if open_streams < current_app.config["MAX_STREAMS"] else 0
-    events = stream_with_context(_counted(_events(here, start, pace_ms)))
-    return Response(events, mimetype="text/event-stream", headers=STREAM_HEADERS)
+    app = current_app._get_current_object()  # type: ignore[attr-defined]
+    return Response(_counted(_events(app, here, start, pace_ms)), mimetype="text/event-stream", headers=STREAM_HEADERS)
 
 
-def _events(here: Asked, start: int, pace_ms: int) -> Iterator[bytes]:
+def _events(app: Flask, here: Asked, start: int, pace_ms: int) -> Iterator[bytes]:
     """Server-sent events: each step after `start` in its time, then the end."""
     yield b": open\n\n"  # the headers leave now, not with the first step
     began = time.monotonic()
     for count, number in enumerate(range(start + 1, here.last + 1), start=1):
         # Each step has a due time of its own: sleeps in a row would add up their delays.
         yield from _wait_until(began + count * pace_ms / 1_000)
-        retry = f"retry: {random.randint(400, 1_600)}\n" if count == 1 else ""  # a class must not come back as one
-        yield f"id: {number}\n{retry}".encode() + moment.event(here.at(number, play=number < here.last))
+        with app.app_context():  # for as long as it takes to render: a stream outlives its request
+            event = moment.event(here.at(number, play=number < here.last))
+        if count == 1:  # a class that was cut off must not come back as one
+            event = event.replace(b"\n", f"\nretry: {random.randint(400, 1_600)}\n".encode(), 1)
+        yield event
     yield b"event: done\ndata: the run is over\n\n"
 
 
 def _wait_until(due_s: float) -> Iterator[bytes]:
-    """Sleep until then, with a sign of life now and again for the proxies on the way."""
+    """Sleep until then, with a sign of life now and again for the proxies on the way.
+
+    When it is too late to sleep, still let others go first: a run without pauses must not hold up the rest.
+    """
+    if due_s <= time.monotonic():
+        time.sleep(YIELD_S)
     while (left_s := due_s - time.monotonic()) > 0:
         time.sleep(min(left_s, HEARTBEAT_S))
         if left_s > HEARTBEAT_S:
@@ -94,8 +104,8 @@ def _json(here: Asked) -> Iterator[str]:
     yield json.dumps(head, ensure_ascii=False)[:-1] + ', "steps": [\n'
     for step in here.recording.steps:
         yield json.dumps(_step(step), ensure_ascii=False) + (",\n" if step.number < here.last else "\n]}\n")
-        if step.number % 50 == 0:
-            time.sleep(0)
+        if step.number % 20 == 0:
+            time.sleep(YIELD_S)
 
 
 def _step(step: Step) -> dict[str, Any]:

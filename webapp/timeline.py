@@ -7,6 +7,7 @@ from lessons.recording import JobState, QueueState, Recording, Step, in_seconds
 MAX_ROWS = 12
 MARGIN, WIDTH = 1.5, 96.0  # percent of the drawing: room for half a mark at both ends
 MARK_WIDTH = 2.0  # percent, about a mark's in a drawing as wide as half a screen
+MARKS_TOGETHER = 8  # more than that pile up on the last of them
 MARKED = (
     "claim", "ack", "retry", "dead", "fail", "lease expired", "crash", "lost", "refused",
     "effect", "renew", "release", "replay", "ignored", "limit",
@@ -62,49 +63,60 @@ def draw(recording: Recording) -> Timeline:
     steps = recording.steps
     by_time = steps[-1].at_ms > 0
     end = steps[-1].at_ms if by_time else len(steps)
-    places = [round(MARGIN + WIDTH * (s.at_ms if by_time else s.number - 1) / max(end, 1), 3) for s in steps]
-    right = MARGIN + WIDTH
+    places = [_place(step.at_ms if by_time else step.number - 1, end) for step in steps]
     rows: dict[str, Row] = {}
-    lanes: dict[str, tuple[str, int]] = {}  # row -> its lane and the index of the step that began it
+    lanes: dict[str, tuple[str, int, JobState]] = {}  # row -> its lane, the step that began it, the job as it is now
 
     def close(key: str, index_after: int | None) -> None:
-        lane, index = lanes[key]
-        stop = right if index_after is None else places[index_after]
-        if stop > places[index]:
-            title = f"{key}: {lane} from {_when(steps[index], by_time)}"
-            rows[key].segments.append(
-                Segment(lane, steps[index].number, places[index], round(stop - places[index], 3), title)
-            )
+        lane, index, job = lanes[key]
+        stop = MARGIN + WIDTH if index_after is None else places[index_after]
+        # A lease ends and a delay is over when their time has come, though the program looks only later.
+        over_ms = {"leased": job.leased_until_ms, "delayed": job.run_at_ms}.get(lane)
+        over = stop if over_ms is None or not by_time else max(places[index], min(stop, _place(over_ms, end)))
+        for name, left, right in ((lane, places[index], over), ("waiting", over, stop)):
+            if right > left:
+                since = _when(steps[index], by_time) if left == places[index] else f"t={in_seconds(over_ms or 0)}"
+                title = f"{key}: {name} from {since}"
+                rows[key].segments.append(Segment(name, steps[index].number, left, round(right - left, 3), title))
 
     seen: dict[str, QueueState] = {}
     idle = not any(queue.jobs for queue in steps[-1].state.queues)
     for index, step in enumerate(steps):
-        if idle and step.kind == "advance" and index:
+        if idle and step.kind == "advance":
             # Without jobs the actors are the rows, and the time that they take is what there is to see.
-            left = places[index - 1]
+            left = places[index - 1] if index else MARGIN
             width = round(places[index] - left, 3)
             row = rows.setdefault(step.actor, Row(step.actor))
             row.segments.append(Segment("busy", step.number, left, width, step.sentence))
         changed = [queue for queue in step.state.queues if queue is not seen.get(queue.name)]
         seen.update((queue.name, queue) for queue in changed)
         now = {job.id: job for queue in changed for job in _first_of_each_id(queue.jobs)}
+        place = places[index]
+        if by_time and step.kind == "lease expired" and step.job in lanes:
+            place = max(MARGIN, min(place, _place(lanes[step.job][2].leased_until_ms, end)))
         for id, job in now.items():
             rows.setdefault(id, Row(id))
             if id not in lanes or lanes[id][0] != job.lane:
                 if id in lanes:
                     close(id, index)
-                lanes[id] = job.lane, index
+                lanes[id] = job.lane, index, job
+            else:
+                lanes[id] = job.lane, lanes[id][1], job
         key = step.job if step.job in rows else step.actor if idle or step.kind in ("effect", "crash") else None
         if key is not None and (step.kind in MARKED or (idle and step.kind in ("sql", "print"))):
             row = rows.setdefault(key, Row(key))
             title = f"t={in_seconds(step.at_ms)}, step {step.number}: {step.sentence}"
-            row.marks.append(Mark(step.kind, step.number, places[index], title))
+            row.marks.append(Mark(step.kind, step.number, place, title))
     for key in lanes:
         close(key, None)
     for row in rows.values():
         _keep_apart(row.marks)
     kept = list(rows.values())[:MAX_ROWS]
     return Timeline(kept, _ticks(end, by_time), by_time, len(rows) - len(kept), places)
+
+
+def _place(value: int, end: int) -> float:
+    return round(MARGIN + WIDTH * value / max(end, 1), 3)
 
 
 def _keep_apart(marks: list[Mark]) -> None:
@@ -116,9 +128,10 @@ def _keep_apart(marks: list[Mark]) -> None:
         else:
             groups.append([mark])
     for group in groups:
-        first = 0 if group[0].left < 80 else 1 - len(group)  # near the right edge they line up towards the left
+        room = min(len(group), MARKS_TOGETHER) - 1
+        first = 0 if group[0].left < 80 else -room  # near the right edge they line up towards the left
         for nth, mark in enumerate(group):
-            mark.left, mark.nudge = group[0].left, first + nth
+            mark.left, mark.nudge = group[0].left, first + min(nth, room)
 
 
 def _first_of_each_id(jobs: tuple[JobState, ...]) -> list[JobState]:

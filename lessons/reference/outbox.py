@@ -124,6 +124,7 @@ def claim_rows(db: sqlite3.Connection, now_ms: int, batch: int, claim_ms: int) -
 
 
 def mark_sent(db: sqlite3.Connection, row: OutboxRow, now_ms: int) -> None:
+    """The row is done: only after its publish."""
     db.execute(
         "UPDATE outbox SET sent_at_ms = ?, attempts = attempts + 1 WHERE id = ? AND sent_at_ms IS NULL",
         (now_ms, row.id),

@@ -9,6 +9,7 @@ from lessons.reference.backoff import doubling
 from lessons.reference.clock import ManualClock, seconds
 from lessons.reference.fan_out import Subscriber, publish
 from lessons.reference.hardened_queue import HardenedQueue
+from lessons.reference.idempotent_consumer import points_for
 from lessons.reference.job_queue import JobQueue, QueueOptions
 from lessons.reference.worker import Delivery
 from lessons.simulation import Actor, claim_at, simulate, work
@@ -21,9 +22,9 @@ JOB_TYPES = {
     "shared": "serve-all-three",
 }
 EFFECTS = {
-    "email": ("mail provider", "receipt for order {} sent"),
-    "warehouse": ("warehouse", "items of order {} picked"),
-    "loyalty": ("loyalty accounts", "204 points for order {} credited to customer 7"),
+    "email": ("mail provider", "receipt for order {order_id} sent"),
+    "warehouse": ("warehouse", "items of order {order_id} picked"),
+    "loyalty": ("loyalty accounts", "{points} points for order {order_id} credited to customer {customer_id}"),
 }
 COUNTED = {"email": "receipts", "warehouse": "picks", "loyalty": "credits"}
 Serve = Callable[[str, Delivery], Actor]
@@ -86,7 +87,7 @@ def run(p: Params, lab: Recorder) -> None:
         if name == "warehouse":
             yield work(p.warehouse_ms)
         target, what = EFFECTS[name]
-        lab.effect(target, what.format(job.payload["order_id"]))
+        lab.effect(target, what.format(points=points_for(job.payload["amount_kobo"]), **job.payload))
         served[name].append(f"order {job.payload['order_id']} at t={seconds(clock.now())}s")
 
     def orders_are_paid(times: int) -> None:

@@ -5,6 +5,8 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from lessons import contents
+
 SPEED = "pace=150"
 
 
@@ -262,18 +264,42 @@ def test_first_connection_that_fails_is_tried_again(open_page) -> None:
     assert len(refused) == 1
 
 
-def test_presenter_view_fits_a_projector(open_page) -> None:
+@pytest.mark.parametrize("slug", [section.slug for section in contents.sections()])
+def test_presenter_view_shows_every_panel_on_a_projector(open_page, slug) -> None:
+    page = open_page(f"/{slug}?step=last&view=present", viewport={"width": 1920, "height": 1080})
+    below = page.locator(".panel").evaluate_all(
+        "panels => panels.filter(panel => panel.getBoundingClientRect().bottom > innerHeight + 1)"
+        ".map(panel => panel.className)"
+    )
+
+    assert below == []
+    last = page.locator("#log li").last.evaluate("li => li.getBoundingClientRect().bottom")
+    assert last <= page.locator(".panel.log").evaluate("log => log.getBoundingClientRect().bottom")
+
+
+def test_presenter_view_is_big_and_steps_by_clicker(open_page) -> None:
     page = open_page("/retries?step=13&view=present", viewport={"width": 1920, "height": 1080})
-    assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")
     assert page.evaluate("parseFloat(getComputedStyle(document.querySelector('.sentence')).fontSize)") >= 36
-    for selector in (".board", ".code", ".log", ".timeline"):
-        expect(page.locator(selector).first).to_be_in_viewport()
     page.keyboard.press("PageDown")
     at_step(page, 14)
     assert "view=present" in page.url
     page.keyboard.press("p")
     expect(page.locator("body")).not_to_have_class(re.compile("present"))
     at_step(page, 14)
+
+
+def test_space_steps_after_a_click_and_keys_work_after_scrubbing(open_page) -> None:
+    page = open_page("/retries", viewport={"width": 1280, "height": 500})
+    page.locator("#t-next").click()
+    at_step(page, 2)
+    page.keyboard.press("Space")
+    at_step(page, 3)
+    assert page.evaluate("scrollY") == 0
+    page.locator("#step").press("End")
+    at_step(page, 28)
+    page.keyboard.press("k")
+    past_step(page, 1)
+    expect(page.locator("#t-play")).to_have_text("Pause")
 
 
 @pytest.mark.parametrize("width", [320, 390, 768, 1440])

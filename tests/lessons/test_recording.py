@@ -452,7 +452,7 @@ def test_a_program_that_never_ends_is_cut_off():
     assert STEP_LIMIT == len(recording.steps) == recording.steps[-1].number
     assert ("limit", None) == (recording.steps[-1].kind, recording.steps[-1].printed)
     assert STEP_LIMIT - 1 == len(recording.printed)
-    assert "2,000" in recording.steps[-1].sentence
+    assert f"{STEP_LIMIT:,}" in recording.steps[-1].sentence
 
 
 def test_no_handler_and_no_block_of_an_actor_keeps_a_program_from_being_cut_off():

@@ -96,9 +96,7 @@ def test_a_template_gets_the_hashed_address(app):
 def test_a_missing_name_is_named(address):
     with pytest.raises(LookupError, match=r'no file "ap\.css" in static/$'):
         address("ap.css")
-    with pytest.raises(
-        LookupError, match=r'"vendor/x\.js" in static/: `pip install -e \.` builds static/vendor'
-    ):
+    with pytest.raises(LookupError, match=r'"vendor/x\.js" in static/: `pip install -e \.` builds static/vendor'):
         address("vendor/x.js")
 
 
@@ -116,9 +114,7 @@ def test_types_do_not_depend_on_the_machine(client, address, name, content_type)
     assert content_type == client.get(address(name)).headers["Content-Type"]
 
 
-@pytest.mark.parametrize(
-    "path", ["app.css", "app.000000000000.css", "vendor/.stamp", "../pyproject.toml", ""]
-)
+@pytest.mark.parametrize("path", ["app.css", "app.000000000000.css", "vendor/.stamp", "../pyproject.toml", ""])
 def test_any_other_address_is_the_404_page(client, path):
     response = client.get(f"/static/{path}")
 

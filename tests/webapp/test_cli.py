@@ -65,9 +65,7 @@ def queue_lab(*args, **options):
     return subprocess.run([*QUEUE_LAB, *args], capture_output=True, encoding="utf-8", timeout=60, **options)
 
 
-@pytest.mark.parametrize(
-    ("host", "shown"), [("127.0.0.1", "127.0.0.1"), ("0.0.0.0", "127.0.0.1"), ("::1", "[::1]")]
-)
+@pytest.mark.parametrize(("host", "shown"), [("127.0.0.1", "127.0.0.1"), ("0.0.0.0", "127.0.0.1"), ("::1", "[::1]")])
 def test_the_printed_address_can_be_opened(host, shown):
     try:
         socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
@@ -84,9 +82,7 @@ def test_a_taken_port_is_one_line_that_says_what_to_do():
         done = queue_lab("--port", str(port))
 
     assert (1, "") == (done.returncode, done.stdout)
-    assert re.fullmatch(
-        rf"queue-lab: cannot listen on 127\.0\.0\.1 port {port}: .+ with --port .+\n", done.stderr
-    )
+    assert re.fullmatch(rf"queue-lab: cannot listen on 127\.0\.0\.1 port {port}: .+ with --port .+\n", done.stderr)
 
 
 @pytest.mark.parametrize("host", ["no such host", "..", "192.0.2.1"])
@@ -94,9 +90,7 @@ def test_a_host_that_is_not_ours_is_one_line(host):
     done = queue_lab("serve", "--host", host, "--port", "8000")
 
     assert (1, "") == (done.returncode, done.stdout)
-    assert re.fullmatch(
-        rf"queue-lab: cannot listen on {re.escape(host)} port 8000: .+--host.+\n", done.stderr
-    )
+    assert re.fullmatch(rf"queue-lab: cannot listen on {re.escape(host)} port 8000: .+--host.+\n", done.stderr)
 
 
 @pytest.mark.parametrize("args", [["--port", "65536"], ["--port", "-1"], ["--port", "web"], ["bogus"]])

@@ -1,0 +1,188 @@
+"""Who may import whom, who may ask for time and chance, and who has to say what it is for."""
+
+import ast
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from lessons import contents
+
+ROOT = Path(__file__).resolve().parent.parent
+LESSONS = ROOT / "lessons"
+EVERY_LESSON = sorted(LESSONS.rglob("*.py"))
+REFERENCE = sorted((LESSONS / "reference").glob("*.py"))
+SECTIONS = sorted(LESSONS.glob("s[0-9][0-9]_*/*.py"))
+TOOLS = [LESSONS / f"{name}.py" for name in ("recording", "params", "excerpts", "simulation")]
+WEBAPP = sorted((ROOT / "webapp").glob("*.py"))
+CHANCE_AND_TIME = {"time", "datetime", "uuid", "secrets", "os"}
+
+
+def each(paths):
+    return pytest.mark.parametrize("path", paths, ids=lambda path: path.relative_to(ROOT).as_posix())
+
+
+def tree(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imported(path):
+    """The modules that a file imports, by their whole names."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert 0 == node.level, f"{path}:{node.lineno} imports by a relative name"
+            if node.module in ("lessons", "lessons.reference", "webapp"):
+                yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            else:
+                yield node.module
+
+
+def ours(path):
+    return {name for name in imported(path) if name.split(".")[0] in ("lessons", "webapp", "tests")}
+
+
+def in_reference(name):
+    return name.startswith("lessons.reference.")
+
+
+def test_the_walls_have_rooms_behind_them():
+    assert [True] * 4 == [len(rooms) > 3 for rooms in (REFERENCE, SECTIONS, TOOLS, WEBAPP)]
+    assert [section.folder for section in contents.sections()] == [
+        path.parent.name for path in SECTIONS if path.name == "demo.py"
+    ]
+
+
+# Imports
+
+
+@each(EVERY_LESSON)
+def test_lessons_need_nothing_but_python(path):
+    others = {name for name in imported(path) if name.split(".")[0] not in sys.stdlib_module_names} - ours(path)
+
+    assert set() == others
+
+
+@each(REFERENCE)
+def test_reference_imports_only_itself(path):
+    assert [] == [name for name in ours(path) if not in_reference(name)]
+
+
+@each(TOOLS)
+def test_the_tools_of_a_run_import_nothing_of_ours(path):
+    assert set() == ours(path)
+
+
+@each(SECTIONS)
+def test_a_section_imports_reference_and_tools_only_and_no_other_section(path):
+    allowed = {"lessons.params", "lessons.recording", "lessons.simulation"}
+
+    assert set() == {name for name in ours(path) if not in_reference(name)} - allowed
+
+
+def test_contents_imports_nothing_but_recording():
+    assert {"lessons.recording"} == ours(LESSONS / "contents.py")
+
+
+@each(WEBAPP)
+def test_the_web_application_knows_neither_reference_nor_sections(path):
+    allowed = {f"lessons.{name}" for name in ("contents", "params", "recording", "excerpts")}
+
+    assert set() == {name for name in ours(path) if name.startswith("lessons")} - allowed
+
+
+@each([*REFERENCE, *TOOLS, *SECTIONS])
+def test_no_lesson_imports_by_a_name_that_is_made_up_on_the_way(path):
+    called = {node.func for node in ast.walk(tree(path)) if isinstance(node, ast.Call)}
+
+    assert "importlib" not in set(imported(path))
+    assert not {"__import__", "exec", "eval"} & {func.id for func in called if isinstance(func, ast.Name)}
+
+
+# Names
+
+
+@each(WEBAPP)
+def test_the_web_application_names_no_section(path):
+    names = {name for section in contents.sections() for name in (section.slug, section.folder)}
+    texts = [node.value for node in ast.walk(tree(path)) if isinstance(node, ast.Constant)]
+    words = {word for text in texts if isinstance(text, str) for word in re.split(r"[\s/\"'?.,()]+", text)}
+
+    assert set() == names & words
+    assert not re.search(r"\bs\d\d_", path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("folder", ["templates", "static"])
+def test_no_template_script_or_style_names_a_section(folder):
+    names = "|".join(re.escape(name) for section in contents.sections() for name in (section.slug, section.folder))
+    named = re.compile(rf"""["'/]({names})["'/?]""")
+    files = [path for path in (ROOT / folder).rglob("*") if path.is_file() and "vendor" not in path.parts]
+
+    assert len(files) > 2
+    assert [] == [path.name for path in files if named.search(path.read_text(encoding="utf-8"))]
+
+
+# Time and chance
+
+
+@each(EVERY_LESSON)
+def test_only_the_clock_asks_for_the_time(path):
+    allowed = {"time"} if path == LESSONS / "reference" / "clock.py" else set()
+
+    assert allowed == CHANCE_AND_TIME & set(imported(path))
+
+
+@each(EVERY_LESSON)
+def test_chance_comes_from_a_seed(path):
+    nodes = list(ast.walk(tree(path)))
+    used = {
+        node.attr
+        for node in nodes
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "random"
+    }
+    by_name = {
+        alias.name
+        for node in nodes
+        if isinstance(node, ast.ImportFrom) and node.module == "random"
+        for alias in node.names
+    }
+
+    assert used | by_name <= {"Random"}
+    for call in nodes:
+        if isinstance(call, ast.Call) and ast.unparse(call.func) in ("random.Random", "Random"):
+            assert call.args, f"line {call.lineno}: a Random without a seed is different each time"
+
+
+# Words
+
+
+def is_data(node):
+    """A dataclass or a protocol: its fields or methods say it all."""
+    signs = [*map(ast.unparse, node.decorator_list), *map(ast.unparse, node.bases)]
+    return any(re.match(r"dataclass\b|Protocol\b", sign) for sign in signs)
+
+
+def is_view(node):
+    """A function that answers at an address, which is on it."""
+    return any(ast.unparse(decorator).startswith("bp.") for decorator in node.decorator_list)
+
+
+@each([path for path in [*EVERY_LESSON, *WEBAPP] if path.stat().st_size])
+def test_a_module_says_what_it_is_for(path):
+    assert ast.get_docstring(tree(path))
+
+
+@each([*REFERENCE, *LESSONS.glob("*.py"), *WEBAPP])
+def test_public_functions_and_classes_say_what_a_caller_gets(path):
+    told_by_the_module = path.stem.replace("_", "")
+    silent = [
+        node.name
+        for node in tree(path).body
+        if (isinstance(node, ast.FunctionDef) and not is_view(node))
+        or (isinstance(node, ast.ClassDef) and not is_data(node) and node.name.lower() != told_by_the_module)
+        if not node.name.startswith("_") and not ast.get_docstring(node)
+    ]
+
+    assert [] == silent
