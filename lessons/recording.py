@@ -175,6 +175,7 @@ class Recorder:
         self._database: WatchedConnection | None = None
         self._effects: tuple[Effect, ...] = ()
         self._idle_from_ms: int | None = None
+        self._doing: str | None = None
         self._in_hand: dict[str, str] = {}  # actor -> the job it works on
 
     # What a program says
@@ -209,8 +210,18 @@ class Recorder:
         finally:
             self._actors.pop()
 
+    @contextmanager
+    def doing(self, what: str) -> Iterator[None]:
+        """What the actor does while the clock moves in this block: "renders the invoice"."""
+        self._doing = what
+        try:
+            yield
+        finally:
+            self._doing = None
+
     @property
     def actor(self) -> str:
+        """Who acts at the moment."""
         return self._actors[-1]
 
     # What a program lets be watched
@@ -296,9 +307,8 @@ class Recorder:
         self._idle_from_ms = before_ms
         due = [job.id for queue in self._queues for job in queue.due_between(before_ms, now_ms)]
         again = f" {_listed(due)} {'is' if len(due) == 1 else 'are'} due again." if due else ""
-        self.step(
-            "advance", f"the clock moves on {in_seconds(now_ms - before_ms)}, to t={in_seconds(now_ms)}.{idle}{again}"
-        )
+        moves = f"the clock moves on {in_seconds(now_ms - before_ms)}, to t={in_seconds(now_ms)}.{idle}{again}"
+        self.step("advance", f"{self.actor} {self._doing}: {moves}" if self._doing else moves)
         for queue in self._queues:
             for job, holder in queue.leases_ended_between(before_ms, now_ms):
                 self.step(
@@ -524,12 +534,13 @@ class _WatchedQueue:
             if event == "return" and frame.f_code is code:
                 line = frame.f_lineno
 
+        # A function tells nobody which of its returns it took, except the profiler: so no hook is needed in it.
         outer = sys.getprofile()
         sys.setprofile(note)
         try:
             answer = method(*args)
         finally:
-            sys.setprofile(outer)
+            sys.setprofile(outer if callable(outer) else None)  # cProfile's own object cannot be set again
         self._letters = [letter.id for letter in self.queue.dead]
         file = _file(code.co_filename)
         return answer, Place(file, line) if file else None

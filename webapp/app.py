@@ -7,6 +7,7 @@ from flask import Flask, Response
 
 from lessons.recording import in_seconds
 from webapp import assets, errors, glossary, pages, practice, progress, quiz, runs
+from webapp.asked import DEFAULT_PACE_MS
 
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -24,6 +25,7 @@ def create_app(config: Mapping[str, Any] | None = None) -> Flask:
     app.json.ensure_ascii = False  # type: ignore[attr-defined]
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.jinja_env.filters["seconds"] = in_seconds
+    app.jinja_env.globals["default_pace_ms"] = DEFAULT_PACE_MS
     assets.install(app, root / "static")
     errors.install(app)
     app.register_blueprint(glossary.bp)

@@ -82,6 +82,11 @@ class Asked:
         query = replace(self, params=params, play=False)._query(step=False)
         return _address(self._path(), {**query, "step": "last"})
 
+    @property
+    def default_run(self) -> str:
+        """The address of the default run, looked at in the same way."""
+        return replace(self, params=self.section.Params(), run=[]).page(step_number=1, play=False)
+
     def neighbour(self, ending: str, **more: str | int) -> str:
         """The address of another form of the same run: "run.txt", "run.json" or "stream"."""
         return _address(f"{self._path()}/{ending}", {**self._query(step=False), **more})

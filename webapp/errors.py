@@ -54,6 +54,7 @@ def answer(
         case _:
             response = Response(render_template(template, title=title, message=message, **page))
     response.status_code = status
+    response.vary.add("Accept")
     return response
 
 

@@ -56,15 +56,18 @@ def run(p: Params, lab: Recorder) -> None:
         lab.watch_queue(queue)
 
     def charge_card(order_id: int) -> None:
-        clock.advance(p.card_ms)
+        with lab.doing("charges the card"):
+            clock.advance(p.card_ms)
         lab.effect("card company", f"₦{PRICE_NAIRA:,} charged for order {order_id}")
         lab.print(f"order {order_id}: card charged ₦{PRICE_NAIRA:,}")
 
     def render_invoice(order_id: int) -> None:
-        clock.advance(p.pdf_ms)
+        with lab.doing("renders the invoice"):
+            clock.advance(p.pdf_ms)
 
     def send_receipt(order_id: int) -> None:
-        clock.advance(p.mail_ms)
+        with lab.doing("calls the mail provider"):
+            clock.advance(p.mail_ms)
         if not p.provider_up and clock.now() < PROVIDER_BACK_AT_MS:
             raise ConnectionError("mail provider: 503 Service Unavailable")
         receipt = f"receipt for order {order_id} sent to ada@example.com"

@@ -87,7 +87,7 @@ def run(p: Params, lab: Recorder) -> None:
         if name == "warehouse":
             yield work(p.warehouse_ms)
         target, what = EFFECTS[name]
-        lab.effect(target, what.format(points=points_for(job.payload["amount_kobo"]), **job.payload))
+        lab.effect(target, what.format(points=points_for(int(str(job.payload["amount_kobo"]))), **job.payload))
         served[name].append(f"order {job.payload['order_id']} at t={seconds(clock.now())}s")
 
     def orders_are_paid(times: int) -> None:
