@@ -74,7 +74,7 @@ def wheel(tmp_path_factory):
 
 def test_the_wheel_holds_every_file_that_runs(wheel):
     moved = {"static/": "webapp/static/", "templates/": "webapp/templates/"}
-    wanted = ["static/vendor/htmx/htmx.js", "static/vendor/htmx/LICENSE"]
+    wanted = [f"static/vendor/{name}" for files in PACKAGE["vendor"].values() for name in files]
     wanted += [name for name in tracked() if re.match("(lessons|static|templates|webapp)/", name)]
     places = [re.sub(r"^\w+/", lambda found: moved.get(found[0], found[0]), name) for name in wanted]
 

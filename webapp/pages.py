@@ -34,6 +34,7 @@ def chapter(slug: str) -> str:
 
 
 def section_page(slug: str) -> str:
+    """The page of a section at the moment that the request asks for."""
     here = asked(slug)
     fields = params.fields(here.section.Params)
     return render_template(

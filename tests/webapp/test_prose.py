@@ -1,4 +1,3 @@
-import dataclasses
 import re
 
 import pytest
@@ -27,31 +26,31 @@ The end, with a {{ code }} that is none.
 
 
 @pytest.fixture
-def shown(app, monkeypatch, read):
-    """shown(text) -> the HTML of a section with that text, and its elements."""
-    first = contents.sections()[0]
+def shown(app, read):
+    """shown(text) -> the HTML of that text in the first section's folder, and its elements."""
 
     def show(text):
-        section = dataclasses.replace(first, slug="under-test", text=text)
-        monkeypatch.setattr(contents, "section", lambda slug: section)
-        prose._html.cache_clear()
         with app.test_request_context():
-            html = prose.html(section)
+            html = prose.markdown(text, contents.sections()[0].folder)
         return str(html), read(html)
 
-    yield show
-    prose._html.cache_clear()
+    return show
 
 
-def quotes(section):
-    """(file, name) of what a section's text quotes."""
-    for file, name in re.findall(r"^\{\{ code (\S+) (\S+) \}\}$", section.text, re.MULTILINE):
-        yield (file if "/" in file else f"{section.folder}/{file}"), name
+@pytest.fixture(params=contents.chapters(), ids=lambda chapter: chapter.slug)
+def chapter(request):
+    return request.param
 
 
-def test_quotes_are_the_source_as_it_is(section, page):
-    figures = page(f"/{section.slug}").one("article", class_="prose").all("figure", class_="quote")
-    expected = [excerpts.named(*quote) for quote in quotes(section)]
+def quotes(chapter):
+    """(file, name) of what a chapter's text quotes."""
+    for file, name in re.findall(r"^\{\{ code (\S+) (\S+) \}\}$", chapter.text, re.MULTILINE):
+        yield (file if "/" in file else f"{chapter.folder}/{file}"), name
+
+
+def test_quotes_are_the_source_as_it_is(chapter, page):
+    figures = page(f"/{chapter.slug}").one("article", class_="prose").all("figure", class_="quote")
+    expected = [excerpts.named(*quote) for quote in quotes(chapter)]
 
     assert [(excerpt.name, excerpt.file) for excerpt in expected] == [
         (figure.one("figcaption").one("code").text, figure.one("figcaption").one("small").text) for figure in figures
@@ -64,24 +63,24 @@ def test_quotes_are_the_source_as_it_is(section, page):
         assert [] == figure.all(aria_current=True), "nothing runs in a quote"
 
 
-def test_no_sign_of_the_machinery_is_left(section, page):
-    text = page(f"/{section.slug}").one("article", class_="prose").raw
+def test_no_sign_of_the_machinery_is_left(chapter, page):
+    text = page(f"/{chapter.slug}").one("article", class_="prose").raw
 
     assert [False] * 4 == [sign in text for sign in ("{{", "}}", "@@", "](")]
 
 
-def test_headings_can_be_linked_to(section, page):
-    headings = page(f"/{section.slug}").one("article", class_="prose").all("h2")
+def test_headings_can_be_linked_to(chapter, page):
+    headings = page(f"/{chapter.slug}").one("article", class_="prose").all("h2")
 
-    assert re.findall(r"^## (.+)$", section.text, re.MULTILINE) == [heading.text for heading in headings]
+    assert re.findall(r"^## (.+)$", chapter.text, re.MULTILINE) == [heading.text for heading in headings]
     assert all(re.fullmatch(r"[a-z0-9-]+", heading["id"]) for heading in headings)
 
 
-def test_title_and_summary_are_told_once(section, page):
-    shown = page(f"/{section.slug}").one("main")
+def test_title_and_summary_are_told_once(chapter, page):
+    shown = page(f"/{chapter.slug}").one("main")
 
-    assert [section.title] == [heading.text for heading in shown.all("h1")]
-    assert section.summary not in shown.one("article", class_="prose").text
+    assert [chapter.title] == [heading.text for heading in shown.all("h1")]
+    assert chapter.summary not in shown.one("article", class_="prose").text
 
 
 def test_tables_can_be_scrolled_and_have_headings(shown):
@@ -134,9 +133,18 @@ def test_quotes_stand_where_they_are_asked_for_and_markdown_does_not_read_them(s
     assert ["h2", "p", "figure", "div", "pre", "figure", "p"] == [
         child.tag for child in page.children if not isinstance(child, str)
     ]
-    assert ["ManualClock.advance reference/clock.py", f"Params {contents.section('any').program}"] == [
+    assert ["ManualClock.advance reference/clock.py", f"Params {contents.sections()[0].program}"] == [
         caption.text for caption in captions
     ]
+
+
+def test_an_answer_is_folded_away_and_what_follows_is_not(shown):
+    _, page = shown("Why?\n\n{{ fold Show <it> }}\n\nBecause *so*.\n\n{{ end }}\n\nOn it goes.")
+    folded = page.one("details")
+
+    assert ["p", "details", "p"] == [child.tag for child in page.children if not isinstance(child, str)]
+    assert ("Show <it>", "Because so.") == (folded.one("summary").text, folded.one("p").text)
+    assert "open" not in folded.attrs
 
 
 def test_a_quote_in_a_line_of_words_is_left_alone(shown):
