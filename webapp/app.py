@@ -6,7 +6,7 @@ from typing import Any
 from flask import Flask, Response
 
 from lessons.recording import in_seconds
-from webapp import assets, errors, glossary, pages, practice, progress, quiz, runs
+from webapp import assets, errors, glossary, pages, practice, progress, quiz, runs, testing
 from webapp.asked import DEFAULT_PACE_MS
 
 PAGE_POLICY = (
@@ -34,6 +34,7 @@ def create_app(config: Mapping[str, Any] | None = None) -> Flask:
     app.register_blueprint(progress.bp)
     app.register_blueprint(quiz.bp)
     app.register_blueprint(runs.bp)
+    app.register_blueprint(testing.bp)
     app.after_request(_headers)
     app.after_request(assets.squeeze)
     return app

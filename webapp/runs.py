@@ -50,7 +50,7 @@ def stream(slug: str) -> Response:
     start = int(resumed) if resumed in map(str, range(here.last + 1)) else here.start
     pace_ms = here.pace_ms if open_streams < current_app.config["MAX_STREAMS"] else 0
     app = current_app._get_current_object()  # type: ignore[attr-defined]
-    return Response(_counted(_events(app, here, start, pace_ms)), mimetype="text/event-stream", headers=STREAM_HEADERS)
+    return Response(counted(_events(app, here, start, pace_ms)), mimetype="text/event-stream", headers=STREAM_HEADERS)
 
 
 def _events(app: Flask, here: Asked, start: int, pace_ms: int) -> Iterator[bytes]:
@@ -59,7 +59,7 @@ def _events(app: Flask, here: Asked, start: int, pace_ms: int) -> Iterator[bytes
     began = time.monotonic()
     for count, number in enumerate(range(start + 1, here.last + 1), start=1):
         # Each step has a due time of its own: sleeps in a row would add up their delays.
-        yield from _wait_until(began + count * pace_ms / 1_000)
+        yield from wait_until(began + count * pace_ms / 1_000)
         with app.app_context():  # for as long as it takes to render: a stream outlives its request
             event = moment.event(here.at(number, play=number < here.last))
         if count == 1:  # a class that was cut off must not come back as one
@@ -68,7 +68,7 @@ def _events(app: Flask, here: Asked, start: int, pace_ms: int) -> Iterator[bytes
     yield b"event: done\ndata: the run is over\n\n"
 
 
-def _wait_until(due_s: float) -> Iterator[bytes]:
+def wait_until(due_s: float) -> Iterator[bytes]:
     """Sleep until then, with a sign of life now and again for the proxies on the way.
 
     When it is too late to sleep, still let others go first: a run without pauses must not hold up the rest.
@@ -81,7 +81,8 @@ def _wait_until(due_s: float) -> Iterator[bytes]:
             yield b": still here\n\n"
 
 
-def _counted(events: Iterator[bytes]) -> Iterator[bytes]:
+def counted(events: Iterator[bytes]) -> Iterator[bytes]:
+    """The events; as long as they last, the stream counts as open."""
     global open_streams
     with _counting:
         open_streams += 1

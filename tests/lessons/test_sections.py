@@ -19,7 +19,8 @@ def test_there_are_sections_each_with_its_own_name():
     sections = contents.sections()
 
     assert sections
-    assert list(range(1, len(sections) + 1)) == [section.number for section in sections]
+    chapters = contents.chapters()
+    assert list(range(1, len(chapters) + 1)) == [chapter.number for chapter in chapters]
     assert (
         len(sections)
         == len({section.slug for section in sections})
