@@ -89,7 +89,8 @@ def test_contents_imports_nothing_but_recording():
 
 @each(WEBAPP)
 def test_the_web_application_knows_neither_reference_nor_sections(path):
-    allowed = {f"lessons.{name}" for name in ("contents", "params", "recording", "excerpts", "quiz", "exercises", "mutation")}
+    rooms = ("contents", "params", "recording", "excerpts", "quiz", "exercises", "mutation")
+    allowed = {f"lessons.{name}" for name in rooms}
 
     assert set() == {name for name in ours(path) if name.startswith("lessons")} - allowed
 

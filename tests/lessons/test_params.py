@@ -125,9 +125,7 @@ def test_a_text_is_one_printable_line_of_bounded_length(text):
 def test_an_unknown_field_is_named_together_with_those_there_are(name):
     (problem,) = problems(Asked, {name: "5"})
 
-    assert (
-        f'there is no field "{name}": it must be one of count, at_ms, colour, loud, name' == problem.message
-    )
+    assert f'there is no field "{name}": it must be one of count, at_ms, colour, loud, name' == problem.message
 
 
 def test_all_that_is_wrong_is_told_at_once():
@@ -152,8 +150,7 @@ def test_values_that_do_not_go_together_are_a_problem_of_the_named_field():
     (problem,) = problems(Range, {"high": "0"})
 
     assert (
-        params.Problem("low", "1", "low must not be more than high (0), not 1", "a whole number from 0 to 9")
-        == problem
+        params.Problem("low", "1", "low must not be more than high (0), not 1", "a whole number from 0 to 9") == problem
     )
 
 

@@ -115,9 +115,7 @@ def test_a_failed_job_is_delayed(lab):
     assert "retry" == lab.last.kind
     assert "Worker A reports that job-1 failed: attempt 1 of 2, due again at t=1s." == lab.last.sentence
     assert "mail provider: 503" == lab.last.detail
-    assert (
-        JobState("job-1", "send-receipt", "delayed", 1, 1_000, 0, None, "mail provider: 503"),
-    ) == lab.jobs()
+    assert (JobState("job-1", "send-receipt", "delayed", 1, 1_000, 0, None, "mail provider: 503"),) == lab.jobs()
 
 
 def test_a_job_that_is_due_again_is_waiting(lab):
@@ -416,9 +414,7 @@ def test_a_crash_ends_its_block_and_goes_no_further(lab):
     lab.recorder.print("life goes on")
 
     assert [] == reached
-    assert [("crash", "worker A"), ("print", "the program")] == [
-        (step.kind, step.actor) for step in lab.steps
-    ]
+    assert [("crash", "worker A"), ("print", "the program")] == [(step.kind, step.actor) for step in lab.steps]
     assert "Worker A dies." == lab.steps[0].sentence
 
 
@@ -432,9 +428,7 @@ def test_a_crash_in_a_handler_leaves_its_job_leased(lab):
         Worker(lab.queue, {"send-receipt": send_receipt}, lab.clock, lab.recorder.print).drain()
 
     assert ["enqueue", "claim", "effect", "crash"] == lab.kinds()
-    assert ["job-1"] * 4 == [step.job for step in lab.steps], (
-        "what a worker does, it does for the job in its hands"
-    )
+    assert ["job-1"] * 4 == [step.job for step in lab.steps], "what a worker does, it does for the job in its hands"
     assert ("leased", "worker A") == (lab.jobs()[0].lane, lab.jobs()[0].holder)
 
 

@@ -12,11 +12,7 @@ def receipts(recording):
 def answers(recording):
     """(what the customer saw, when) for each click."""
     seen = [(step.printed, step.at_ms) for step in recording.steps if step.printed]
-    return [
-        (line.removeprefix("customer sees: "), at_ms)
-        for line, at_ms in seen
-        if line.startswith("customer sees")
-    ]
+    return [(line.removeprefix("customer sees: "), at_ms) for line, at_ms in seen if line.startswith("customer sees")]
 
 
 def test_the_card_is_charged_and_the_customer_sees_an_error(ran):
@@ -85,6 +81,4 @@ def test_work_that_takes_no_time_does_not_move_the_clock(ran):
 
 def test_a_slow_invoice_delays_the_answer_only_in_the_request(ran):
     assert [3_040] == [at_ms for _, at_ms in answers(ran("sync-checkout?provider_up=yes&pdf_ms=3000"))]
-    assert [10] == [
-        at_ms for _, at_ms in answers(ran("sync-checkout?provider_up=yes&pdf_ms=3000&mode=queue"))
-    ]
+    assert [10] == [at_ms for _, at_ms in answers(ran("sync-checkout?provider_up=yes&pdf_ms=3000&mode=queue"))]

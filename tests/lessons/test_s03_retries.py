@@ -48,9 +48,7 @@ def test_how_many_attempts_an_outage_of_an_hour_needs(ran, claims, query, last_c
 def second_attempts(recording):
     """How many second attempts fall in each second."""
     return Counter(
-        step.at_ms // 1_000
-        for step in recording.steps
-        if step.kind == "claim" and "attempt 2," in step.sentence
+        step.at_ms // 1_000 for step in recording.steps if step.kind == "claim" and "attempt 2," in step.sentence
     )
 
 

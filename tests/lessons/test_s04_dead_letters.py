@@ -68,9 +68,7 @@ def test_an_error_that_goes_away_costs_attempts_and_nothing_else(ran, claims):
 def test_a_good_address_gets_its_receipt(ran):
     recording = ran("dead-letters?email=bola@example.com")
 
-    assert ["receipt for order 1002 sent to bola@example.com"] == [
-        e.what for e in recording.steps[-1].state.effects
-    ]
+    assert ["receipt for order 1002 sent to bola@example.com"] == [e.what for e in recording.steps[-1].state.effects]
     assert {"job-1": "done", "job-2": "dead"} == lanes(recording)
 
 
@@ -79,9 +77,7 @@ def test_a_job_that_is_still_tried_at_the_end_is_no_dead_letter_yet(ran):
 
     assert {"job-1": "dead", "job-2": "delayed"} == lanes(recording)
     assert "still in the queue: ['job-2']" in recording.printed
-    assert [31_000] == [
-        job.run_at_ms for job in recording.steps[-1].state.queues[0].jobs if job.id == "job-2"
-    ]
+    assert [31_000] == [job.run_at_ms for job in recording.steps[-1].state.queues[0].jobs if job.id == "job-2"]
 
 
 @pytest.mark.parametrize("max_attempts", [1, 4, 5])

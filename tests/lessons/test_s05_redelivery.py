@@ -58,20 +58,14 @@ def test_the_hardened_queue_refuses_the_late_ack_but_cannot_call_back_the_receip
     recording = ran("redelivery?a_dies=never&work_ms=40000&queue=hardened")
 
     assert [40_000, 70_000] == receipts(recording)
-    assert [("worker A", 40_000)] == [
-        (step.actor, step.at_ms) for step in recording.steps if step.kind == "lost"
-    ]
-    assert [("worker B", 70_000)] == [
-        (step.actor, step.at_ms) for step in recording.steps if step.kind == "ack"
-    ]
+    assert [("worker A", 40_000)] == [(step.actor, step.at_ms) for step in recording.steps if step.kind == "lost"]
+    assert [("worker B", 70_000)] == [(step.actor, step.at_ms) for step in recording.steps if step.kind == "ack"]
     assert "worker A sent the receipt, then acked: lost" in recording.printed
 
 
 @both_queues
 def test_a_lease_that_is_long_enough_means_one_receipt(ran, queue):
-    assert [40_000] == receipts(
-        ran(f"redelivery?a_dies=never&work_ms=40000&visibility_ms=60000&queue={queue}")
-    )
+    assert [40_000] == receipts(ran(f"redelivery?a_dies=never&work_ms=40000&visibility_ms=60000&queue={queue}"))
 
 
 @both_queues

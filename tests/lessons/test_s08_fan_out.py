@@ -48,10 +48,7 @@ def test_with_a_queue_each_a_failure_repeats_nobody_elses_work(failing):
 
 def test_five_failures_are_a_dead_letter():
     assert (1, 1, 0) == counts(failing="loyalty", failures=5)
-    assert (
-        "dead letters: ['order-1001-paid:loyalty']"
-        == record(run, Params(failing="loyalty", failures=5)).printed[-1]
-    )
+    assert "dead letters: ['order-1001-paid:loyalty']" == record(run, Params(failing="loyalty", failures=5)).printed[-1]
 
 
 def test_a_slow_warehouse_delays_nobody_who_has_a_queue_of_its_own():

@@ -21,11 +21,7 @@ def test_there_are_sections_each_with_its_own_name():
     assert sections
     chapters = contents.chapters()
     assert list(range(1, len(chapters) + 1)) == [chapter.number for chapter in chapters]
-    assert (
-        len(sections)
-        == len({section.slug for section in sections})
-        == len({section.title for section in sections})
-    )
+    assert len(sections) == len({section.slug for section in sections}) == len({section.title for section in sections})
 
 
 @each_section
