@@ -51,8 +51,7 @@ def install(app: Flask, folder: Path) -> None:
 
     def asset(name: str) -> str:
         if name not in assets:
-            hint = ": `pip install -e .` builds static/vendor" if name.startswith("vendor/") else ""
-            raise LookupError(f'there is no file "{name}" in {folder.name}/{hint}')
+            raise LookupError(f'there is no file "{name}" in {folder.name}/{_hint(name)}')
         return f"/static/{assets[name].address}"
 
     def serve(address: str) -> Response:
@@ -88,7 +87,7 @@ def load(folder: Path) -> dict[str, Asset]:
     def add(name: str, *users: str) -> Asset:
         # A file's hash covers the hashes of the files it names, so those come first.
         if name not in sources:
-            raise ValueError(f"{users[-1]} names {name}, which is not in {folder.name}/")
+            raise ValueError(f"{users[-1]} names {name}, which is not in {folder.name}/{_hint(name)}")
         if name in users:
             circle = " -> ".join([*users, name])
             raise ValueError(f"files in {folder.name}/ name one another in a circle: {circle}")
@@ -164,3 +163,7 @@ def squeeze(response: Response) -> Response:
 
 def _is_text(mimetype: str) -> bool:
     return mimetype.endswith(("json", "xml")) or (mimetype.startswith("text/") and "stream" not in mimetype)
+
+
+def _hint(name: str) -> str:
+    return ": `pip install -e .` builds static/vendor" if name.startswith("vendor/") else ""

@@ -1,12 +1,13 @@
 """The pages that people read."""
 
+from functools import lru_cache
 from typing import Any
 
 from flask import Blueprint, render_template
 
 from lessons import contents, params
 from webapp import moment, prose
-from webapp.asked import Asked, asked, chapter_of
+from webapp.asked import Asked, asked, chapter_of, recorded
 
 bp = Blueprint("pages", __name__)
 
@@ -43,9 +44,15 @@ def section_page(slug: str) -> str:
         fields=fields,
         given={field.name: field.kind.to_text(getattr(here.params, field.name)) for field in fields},
         moment=moment.html(here),
-        controls=here.section.controls(here.params, here.recording) if here.section.controls else None,
+        controls=_controls(here.section.slug, here.params),
         **way(here.section),
     )
+
+
+@lru_cache(maxsize=32)  # they depend on the run alone, and each step of it shows them
+def _controls(slug: str, values: Any) -> Any:
+    controls = contents.section(slug).controls
+    return controls(values, recorded(slug, values)) if controls else None
 
 
 def way(chapter: contents.Chapter) -> dict[str, Any]:
