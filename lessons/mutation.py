@@ -20,7 +20,10 @@ LESSONS = Path(__file__).resolve().parent
 
 
 class Mutant(Protocol):
-    """A change to a file of the lesson. `changes` are (old text, new text)."""
+    """A change to a file of the lesson. `changes` are (old text, new text).
+
+    `instead_of` are (a name that the tests use, the name in the file that takes its place), or nothing.
+    """
 
     @property
     def slug(self) -> str: ...
@@ -30,6 +33,8 @@ class Mutant(Protocol):
     def file(self) -> str: ...
     @property
     def changes(self) -> tuple[tuple[str, str], ...]: ...
+    @property
+    def instead_of(self) -> tuple[str, str] | None: ...
 
 
 @dataclass(frozen=True)
@@ -86,9 +91,9 @@ def keep_promises(mutant: str | None = None) -> tuple[Outcome, ...]:
     return _run(f"{folder()}/promises.py", mutant)
 
 
-def try_candidate(test: str, mutant: str | None = None) -> Outcome:
-    """How one candidate ends against the reference, or against the mutant of that slug."""
-    return next(one for one in _run(f"{folder()}/missing.py", mutant) if one.test == test)
+def try_candidate(test: str, mutant: str | None = None, changed: bool = True) -> Outcome:
+    """How one candidate ends against the reference, or against the mutant of that slug; not `changed`, its original."""
+    return next(one for one in _run(f"{folder()}/missing.py", mutant, changed) if one.test == test)
 
 
 def survivors() -> tuple[Mutant, ...]:
@@ -97,16 +102,19 @@ def survivors() -> tuple[Mutant, ...]:
 
 
 @cache  # the same text always ends the same way: the clock is manual and chance is an argument
-def _run(file: str, slug: str | None) -> tuple[Outcome, ...]:
+def _run(file: str, slug: str | None, changed: bool = True) -> tuple[Outcome, ...]:
     tests = _module(file, _text(file))
     if slug is not None:
         mutant = mutants()[slug]
-        changed = _module(mutant.file, source(mutant))
+        module = _module(mutant.file, source(mutant) if changed else _text(mutant.file))
         # What the tests have imported from the real module, they get from the mutant instead.
         real = "lessons." + mutant.file.removesuffix(".py").replace("/", ".")
         for name, value in list(vars(tests).items()):
             if getattr(value, "__module__", None) == real:
-                setattr(tests, name, getattr(changed, name))
+                setattr(tests, name, getattr(module, name))
+        if mutant.instead_of:
+            name, other = mutant.instead_of
+            setattr(tests, name, getattr(module, other))
     return tuple(_outcome(file, test, getattr(tests, test)) for test in _tests(file))
 
 

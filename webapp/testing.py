@@ -200,7 +200,7 @@ def _shown(chosen: dict[str, Any]) -> dict[str, Any]:
         shown["survived"] = every[survivor]
         shown["survived_diff"] = _diff(survivor)
         if candidate:
-            shown["on_original"] = mutation.try_candidate(candidate)
+            shown["on_original"] = mutation.try_candidate(candidate, survivor, changed=False)
             shown["on_mutant"] = mutation.try_candidate(candidate, survivor)
     return shown
 

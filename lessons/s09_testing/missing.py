@@ -69,6 +69,18 @@ def test_id_stays_known_after_the_ack() -> None:
     assert queue.pending == 0
 
 
+def test_late_ack_leaves_the_job_to_its_new_holder() -> None:
+    queue, clock = queue_at_zero()
+    queue.enqueue("send-receipt", {"order_id": 1})
+    late = queue.claim().receipt
+    clock.advance(30_000)
+    queue.claim()
+
+    queue.ack(late)
+
+    assert queue.pending == 1
+
+
 def test_half_a_millisecond_is_rounded_up() -> None:
     wait_ms = equal_jitter(base_ms=1_001, cap_ms=4_000, random=lambda: 0)
 

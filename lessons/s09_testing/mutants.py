@@ -4,16 +4,21 @@ from dataclasses import dataclass
 
 QUEUE = "reference/job_queue.py"
 BACKOFF = "reference/backoff.py"
+HARDENED = "reference/hardened_queue.py"
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """`changes` are (old text, new text); each old text stands exactly once in the file."""
+    """`changes` are (old text, new text); each old text stands exactly once in the file.
+
+    `instead_of`: the tests use the first name, and get the file's second one in its place.
+    """
 
     slug: str
     title: str
     file: str
     changes: tuple[tuple[str, str], ...]
+    instead_of: tuple[str, str] | None = None
 
 
 COUNT = "                job.attempts += 1\n"
@@ -51,6 +56,9 @@ MUTANTS = (
            (("if id is None:", "if id is None or id in self.jobs:"),)),
     Mutant("repeat-replaces", "A known id replaces its job", QUEUE, (("if id not in self.jobs:", "if True:"),)),
     Mutant("payload-shared", "The payload is shared with the producer", QUEUE, (("deepcopy(payload)", "payload"),)),
+    # The lesson's queue accepts any ack, so there is nothing to break in it: this is a slip in the hardened one.
+    Mutant("stale-ack-accepted", "The hardened queue accepts a late ack", HARDENED,
+           ((" and job.receipt == receipt", ""),), ("JobQueue", "HardenedQueue")),
     Mutant("no-cap", "The backoff has no cap", BACKOFF,
            (("min(cap_ms, base_ms * 2 ** min(attempt - 1, most_doublings))",
              "base_ms * 2 ** min(attempt - 1, most_doublings)"),)),

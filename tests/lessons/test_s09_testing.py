@@ -128,15 +128,23 @@ def test_one_candidate_is_the_missing_test_of_each_survivor(slug):
     right = [
         test
         for test in mutation.candidates()
-        if mutation.try_candidate(test).passed and not mutation.try_candidate(test, slug).passed
+        if mutation.try_candidate(test, slug, changed=False).passed and not mutation.try_candidate(test, slug).passed
     ]
 
     assert right
 
 
-def test_one_candidate_asks_for_what_the_queue_does_not_promise():
+def test_two_candidates_ask_for_what_the_lesson_s_queue_does_not_promise():
     wrong = [test for test in mutation.candidates() if not mutation.try_candidate(test).passed]
 
-    assert ["test_id_stays_known_after_the_ack"] == wrong
+    assert ["test_id_stays_known_after_the_ack", "test_late_ack_leaves_the_job_to_its_new_holder"] == wrong
+
+
+def test_a_late_ack_is_refused_by_the_hardened_queue_and_accepted_by_its_mutant():
+    late_ack = "test_late_ack_leaves_the_job_to_its_new_holder"
+
+    assert mutation.try_candidate(late_ack, "stale-ack-accepted", changed=False).passed
+    assert not mutation.try_candidate(late_ack, "stale-ack-accepted").passed
+    assert set() == caught_by("stale-ack-accepted")
     with pytest.raises(AssertionError):
         missing.test_id_stays_known_after_the_ack()
