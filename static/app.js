@@ -75,8 +75,7 @@ function keepInView() {
       listing.scrollTop = top - listing.clientHeight / 2;
     }
   }
-  const log = $("#log");
-  if (log) log.scrollTop = log.scrollHeight;
+  for (const list of document.querySelectorAll("#log, .effects ol")) list.scrollTop = list.scrollHeight;
 }
 
 // Keys

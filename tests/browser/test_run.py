@@ -273,6 +273,8 @@ def test_presenter_view_shows_every_panel_on_a_projector(open_page, slug) -> Non
     )
 
     assert below == []
+    for drawn in page.locator(".panel.board, .panel.timeline").all():
+        assert drawn.evaluate("panel => panel.scrollHeight <= panel.clientHeight + 1")
     last = page.locator("#log li").last.evaluate("li => li.getBoundingClientRect().bottom")
     assert last <= page.locator(".panel.log").evaluate("log => log.getBoundingClientRect().bottom")
 
