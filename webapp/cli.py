@@ -105,7 +105,7 @@ def _sections() -> str:
     every = [field for of_one in fields.values() for field in of_one]
     slug_width = max((len(section.slug) for section in sections), default=0)
     name_width = max((len(field.name) for field in every), default=0)
-    default_width = max((len(field.default_text) for field in every), default=0)
+    default_width = max((len(field.default_text) for field in every if len(field.default_text) <= 24), default=0)
     lines = []
     for section in sections:
         lines.append(f"{section.slug:{slug_width}}  {section.title}")
