@@ -185,7 +185,7 @@ def play(plan: dict[str, Any]) -> dict[str, Any]:
         "pages/s": len(latencies) / paged_s if latencies else None,
         "page p50 ms": percentile(latencies, 50),
         "page p99 ms": percentile(latencies, 99),
-        "client CPU %": 100 * (usage.user + usage.system) / (time.perf_counter() - began),
+        "client CPU s": usage.user + usage.system,
     }
 
 
@@ -394,7 +394,7 @@ def running(command: list[str]) -> Iterator[Server]:
 
 def asked_of(server: Server, plan: dict[str, Any]) -> dict[str, Any]:
     """What a client with this plan saw, and what the server needed for it."""
-    cpu_before, memory = server.cpu_s, 0.0
+    cpu_before, busy_before, memory = server.cpu_s, busy_s(), 0.0
     client = subprocess.Popen(
         [sys.executable, __file__, "--client"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -412,8 +412,22 @@ def asked_of(server: Server, plan: dict[str, Any]) -> dict[str, Any]:
     if client.returncode:
         sys.exit(f"the client ended with {client.returncode}")
     seen = json.loads(answer)
-    used = None if cpu_before is None else (server.cpu_s or 0) - cpu_before
-    return {**seen, "MB": memory or None, "server CPU s": used}
+    taken_s = time.monotonic() - began
+    if cpu_before is None or busy_before is None:
+        return {**seen, "MB": memory or None}
+    used = (server.cpu_s or 0) - cpu_before
+    others = (busy_s() or 0) - busy_before - used - seen["client CPU s"]
+    return {**seen, "MB": memory, "server CPU s": used, "others %": max(0.0, 100 * others / taken_s)}
+
+
+def busy_s() -> float | None:
+    """CPU time of the whole machine so far, where the system tells it."""
+    try:
+        fields = Path("/proc/stat").read_text().split("\n")[0].split()[1:]
+    except OSError:
+        return None
+    user, nice, system, _, _, irq, softirq, steal = map(int, fields[:8])
+    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
 
 
 def measure_streams(counts: list[int], different: list[int], pace_ms: int) -> list[dict[str, Any]]:
@@ -439,7 +453,7 @@ def measure_streams(counts: list[int], different: list[int], pace_ms: int) -> li
                 first += count  # the runs of one phase must not be known from the one before
                 found.append(asked_of(server, {**plan, "first": first, "streams": count, "pages": pages}))
             alone, beside = found
-            if alone["server CPU s"] is not None:
+            if "server CPU s" in alone:
                 alone["CPU ms/event"] = 1_000 * alone["server CPU s"] / (count * steps)
             row = {"server": name, "streams": count, "different": different}
             rows.append({**row, "alone": alone, "with pages": beside})
@@ -484,6 +498,7 @@ ALONE = {  # heading -> figure
     "first": "first byte p99 ms",
     "CPU": "CPU ms/event",
     "MB": "MB",
+    "others": "others %",
 }
 WITH_PAGES = {
     "late p99": "late p99 ms",
@@ -513,7 +528,7 @@ def stream_table(rows: list[dict[str, Any]]) -> str:
                 ]
             )
         alone, beside = (
-            [ratio(*((row[part] or {}).get(key) for row in pair)) for key in keys.values()]
+            ["" if key == "others %" else ratio(*((row[part] or {}).get(key) for row in pair)) for key in keys.values()]
             for part, keys in (("alone", ALONE), ("with pages", WITH_PAGES))
         )
         lines.append(["", "ratio", "", "", *alone, "|", *beside])
@@ -549,7 +564,9 @@ def report(found: dict[str, Any]) -> Iterator[str]:
             "still open;\nfirst: p99 of the time to the first byte; CPU: of the server for one event; "
             "different: each plays a run of its own;\n"
             f"right of |: with {PAGE_CONNECTIONS} connections that ask for pages without a pause; "
-            "ratio: queue-lab to bare\n" + stream_table(rows)
+            "ratio: queue-lab to bare;\n"
+            "others: CPU of anything else on the machine, in % of a core; with much of it, lateness says little\n"
+            + stream_table(rows)
         )
         ours = [row for row in rows if row["server"] != "bare" and row["alone"]]
         lost = sum(row[part]["lost"] for row in ours for part in ("alone", "with pages"))
