@@ -8,7 +8,6 @@ from urllib.parse import urlencode
 
 from flask import request
 from werkzeug.datastructures import MultiDict
-from werkzeug.exceptions import BadRequest
 
 from lessons import contents, params
 from lessons.contents import Chapter, Section
@@ -137,10 +136,7 @@ def section(slug: str) -> Section:
 def asked(slug: str) -> Asked:
     """What the current request asks for; NotThere or BadQuery when it cannot be given."""
     found = section(slug)
-    try:
-        query: MultiDict[str, str] = request.args
-    except UnicodeDecodeError:  # raw bytes; browsers send %FF, which is text
-        raise BadRequest("The query of this address is not UTF-8.") from None
+    query: MultiDict[str, str] = request.args
     given = query.to_dict()
     problems = [
         params.Problem(name, ", ".join(values), f"{name} must be given once, not {len(values)} times", "one value")

@@ -3,7 +3,7 @@
 from typing import Any
 
 from flask import Flask, Response, jsonify, render_template, request
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import BadRequest, HTTPException
 
 from lessons import params
 from webapp.asked import BadQuery, NotThere
@@ -11,6 +11,13 @@ from webapp.asked import BadQuery, NotThere
 
 def install(app: Flask) -> None:
     """Answer every error of the application."""
+
+    @app.before_request
+    def query_is_text() -> None:
+        try:
+            request.args  # noqa: B018 (reading it is what fails)
+        except UnicodeDecodeError:  # raw bytes; browsers send %FF, which is text
+            raise BadRequest("The query of this address is not UTF-8.") from None
 
     @app.errorhandler(BadQuery)
     def bad_query(error: BadQuery) -> Response:

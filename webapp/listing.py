@@ -24,6 +24,9 @@ CLASSES = (
 )
 
 
+MOST_MARKED = 8_000  # characters: source of somebody's own can be made to take the lexer long
+
+
 @dataclass(frozen=True)
 class Line:
     number: int
@@ -41,8 +44,11 @@ def lines(excerpt: Excerpt) -> tuple[Line, ...]:
 
 
 def of_text(source: str) -> tuple[Line, ...]:
-    """The lines of source that is in no file, marked."""
-    return tuple(Line(number, Markup(html)) for number, html in enumerate(_lines(source.strip("\n")), start=1))
+    """The lines of source that is in no file, marked; a very long one is shown plain."""
+    # Spaces at the ends of lines cost the lexer time that grows with their square; nobody sees them.
+    lines = [line.rstrip() for line in source.strip("\n").splitlines()] or [""]
+    marked = _lines("\n".join(lines)) if len(source) <= MOST_MARKED else map(escape, lines)
+    return tuple(Line(number, Markup(html)) for number, html in enumerate(marked, start=1))
 
 
 @cache

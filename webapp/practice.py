@@ -43,6 +43,13 @@ def overview() -> str:
 def exercise(name: str) -> str:
     found = exercise_of(name)
     given = request.args.to_dict()
+    twice = tuple(
+        params.Problem(name, ", ".join(values), f"{name} must be given once, not {len(values)} times", "one value")
+        for name, values in request.args.lists()
+        if len(values) > 1
+    )
+    if found.questions and twice:
+        raise BadAnswers(found, twice, given)
     answers: list[Answer] = []
     if found.questions and given:
         try:

@@ -21,9 +21,9 @@ from flask import (
 from werkzeug.datastructures import FileStorage
 from werkzeug.exceptions import RequestEntityTooLarge
 
-from lessons import contents
+from lessons import contents, exercises
 from webapp import errors
-from webapp.asked import chapter_of
+from webapp.asked import NotThere, chapter_of
 from webapp.store import Attempt, Drawn, Learner, Progress, Store, Unusable
 
 COOKIE = "learner"
@@ -117,8 +117,11 @@ def seen(slug: str) -> Response:
 
 @bp.post("/progress/solved/<exercise>")
 def solved(exercise: str) -> Response:
-    if not NAME[0].fullmatch(exercise):
-        abort(400, f'exercise must be {NAME[1]}, not "{exercise[:60]}"')
+    names = [one.slug for one in exercises.exercises()]
+    if exercise not in names:
+        raise NotThere(
+            f'There is no exercise "{exercise[:60]}". The exercises are {", ".join(names)}.', back="/practice"
+        )
     with store().writing(token()) as learner:
         learner.solve(exercise)
     return remember(_kept("/progress"), learner)
@@ -204,13 +207,13 @@ def bring_in() -> Response:
     request.max_content_length = MOST_BYTES
     try:
         kept = from_data(_uploaded(request.files.get("file")))
+        with store().writing(token()) as learner:
+            learner.merge(kept)
     except RequestEntityTooLarge:
         abort(413, f"file must have at most {MOST_BYTES:,} bytes")
     except ValueError as error:
         page = {**_page(), "problem": str(error)}
         return private(errors.answer(400, "This file cannot be imported", str(error), {}, "progress.html", page))
-    with store().writing(token()) as learner:
-        learner.merge(kept)
     return remember(redirect("/progress?imported=1", 303), learner)  # type: ignore[arg-type]
 
 
@@ -227,7 +230,7 @@ def delete() -> Response:
         with store().writing(known.token) as learner:
             learner.forget()
     response = redirect("/progress?deleted=1", 303)
-    response.delete_cookie(COOKIE)
+    response.delete_cookie(COOKIE, httponly=True, samesite="Lax")
     return response  # type: ignore[return-value]
 
 
@@ -280,7 +283,7 @@ def _drawn(data: dict[str, Any], where: str) -> Drawn:
 
 
 def _objects(
-    data: dict[str, Any], where: str, name: str, least: int = 0, most: int = 10_000
+    data: dict[str, Any], where: str, name: str, least: int = 0, most: int = 500
 ) -> list[tuple[str, dict[str, Any]]]:
     found = data.get(name)
     if not isinstance(found, list) or not least <= len(found) <= most:
@@ -308,7 +311,9 @@ def _whole(data: dict[str, Any], where: str, name: str, low: int, high: int) -> 
 
 
 def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
+    if isinstance(value, list | dict):  # however deep
+        return "a list" if isinstance(value, list) else "an object"
+    text = json.dumps(value)  # in ASCII: half of a surrogate pair could not be sent
     return text if len(text) <= 60 else f"{text[:60]}…"
 
 

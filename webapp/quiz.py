@@ -2,7 +2,7 @@
 
 import json
 import secrets
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from flask import Blueprint, Response, redirect, render_template, request
@@ -213,6 +213,7 @@ def _draw(attempts: tuple[Attempt, ...]) -> tuple[Drawn, ...]:
     return tuple(Drawn(question.family, question.seed, question.objective) for question in questions)
 
 
+@cache
 def _bank() -> dict[str, quiz.Family]:
     return {family.id: family for family in quiz.families()}
 

@@ -69,6 +69,9 @@ class Unusable(Exception):
     """The file cannot be used now; why is in the log."""
 
 
+MOST_ATTEMPTS = 500  # of one learner, as an import could bring without end
+
+
 @dataclass(frozen=True)
 class Drawn:
     """A question of an attempt: the family and seed that make it again, and the answer once there is one."""
@@ -252,7 +255,10 @@ class Learner:
         )
 
     def merge(self, other: Progress) -> None:
-        """Add what was kept elsewhere. The same twice is the same once, and the place here stays."""
+        """Add what was kept elsewhere. The same twice is the same once, and the place here stays.
+
+        ValueError when that would be more attempts than a learner may keep.
+        """
         for section, at in other.seen.items():
             self.see(section, at)
         for exercise, at in other.solved.items():
@@ -260,6 +266,8 @@ class Learner:
         known = {_signature(attempt): attempt for attempt in self.attempts()}
         for attempt in other.attempts:
             if _signature(attempt) not in known:
+                if len(known) >= MOST_ATTEMPTS:
+                    raise ValueError(f"quiz would have more than the {MOST_ATTEMPTS} attempts that are kept")
                 known[_signature(attempt)] = self.add(attempt.questions, attempt.started_at)
             for number, drawn in enumerate(attempt.questions, start=1):
                 if drawn.right is not None:

@@ -409,3 +409,16 @@ def test_whatever_is_asked_there_is_an_answer(slug, ending, query, client):
 
     assert response.status_code in (200, 400, 404)
     assert response.status_code == 200 or FORMS[ending] == response.mimetype
+
+
+@pytest.mark.parametrize("path", ["/progress", "/practice/full-jitter", "/retries/edit", "/testing", "/glossary", "/"])
+def test_a_query_that_is_no_text_is_refused_everywhere(client, path):
+    response = client.get(path, environ_overrides={"QUERY_STRING": "step=\xff"})
+
+    assert (400, True) == (response.status_code, "not UTF-8" in response.text)
+
+
+def test_an_answer_given_twice_to_an_exercise_is_refused(client):
+    response = client.get("/practice/sms-consumer?crash=once&crash=twice")
+
+    assert (400, True) == (response.status_code, "crash must be given once, not 2 times" in response.text)

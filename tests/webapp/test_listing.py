@@ -99,3 +99,14 @@ def test_words_of_the_language_names_and_numbers_are_told_apart(read):
     marks = {(mark.raw, mark["class"]) for line in first for mark in read(line.html).all("i")}
 
     assert {("def", "k"), ("advance", "f"), ("if", "k"), ("None", "m"), ("0", "m")} <= marks
+
+
+def test_source_made_to_take_the_lexer_long_is_not_lexed_that_way(monkeypatch):
+    lexed = []
+    lines = listing._lines
+    monkeypatch.setattr(listing, "_lines", lambda source: lexed.append(source) or lines(source))
+    listing.of_text("x = 1\n" + " \n" * 1_000 + "y = 1")
+    plain = listing.of_text("<" * (listing.MOST_MARKED + 1))
+
+    assert ["x = 1\n" + "\n" * 1_000 + "y = 1"] == lexed
+    assert "&lt;" * (listing.MOST_MARKED + 1) == plain[0].html

@@ -93,15 +93,15 @@ def test_a_script_is_answered_in_json(learner):
     response = learner.post(f"/progress/seen/{FIRST}", headers={"Accept": "application/json"})
 
     assert (200, {"kept": True}) == (response.status_code, response.json)
-    assert {"kept": True} == learner.post("/progress/solved/x", headers={"Sec-Fetch-Mode": "cors"}).json
+    assert {"kept": True} == learner.post("/progress/solved/full-jitter", headers={"Sec-Fetch-Mode": "cors"}).json
 
 
 @pytest.mark.parametrize(
     ("address", "status", "word"),
     [
         ("/progress/seen/no-such", 404, "no-such"),
-        ("/progress/solved/No_Such", 400, "exercise must be"),
-        (f"/progress/solved/{'x' * 41}", 400, "exercise must be"),
+        ("/progress/solved/No_Such", 404, "The exercises are full-jitter"),
+        (f"/progress/solved/{'x' * 41}", 404, "There is no exercise"),
     ],
 )
 def test_what_cannot_be_noted_is_refused(address, status, word, learner):
@@ -167,7 +167,8 @@ def test_what_shows_progress_is_not_stored_on_the_way(learner):
     ],
 )
 @pytest.mark.parametrize(
-    "address", [f"/progress/seen/{FIRST}", "/progress/solved/x", "/progress/import", "/progress/delete", "/quiz"]
+    "address",
+    [f"/progress/seen/{FIRST}", "/progress/solved/full-jitter", "/progress/import", "/progress/delete", "/quiz"],
 )
 def test_what_another_site_sends_is_refused(address, headers, learner, path):
     response = learner.post(address, headers=headers)
@@ -315,3 +316,30 @@ def test_the_path_comes_from_the_setting_then_the_environment_then_the_home(tmp_
     monkeypatch.setenv("QUEUE_LAB_DATA", str(tmp_path / "b"))
     assert tmp_path / "b" == path()
     assert tmp_path / "c" == path(DATABASE=str(tmp_path / "c"))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("version", '"\\ud800"'), ("place", '"\\ud800"'), ("place", "[" * 900 + "]" * 900), ("seen", '["\\ud800"]')],
+)
+def test_a_file_with_what_no_text_can_be_is_refused_by_name(field, value, learner):
+    rest = {"format": progress.FORMAT, "version": progress.FORMAT_VERSION, "seen": [], "solved": [], "quiz": []}
+    text = json.dumps({**rest, field: 0}).replace(f'"{field}": 0', f'"{field}": {value}')
+    response = send(learner, text)
+
+    assert 400 == response.status_code
+    assert field in response.text
+
+
+def test_imports_cannot_add_up_without_end(learner, monkeypatch):
+    monkeypatch.setattr("webapp.store.MOST_ATTEMPTS", 3)
+    asked = [{"family": "a", "seed": 1, "objective": 1, "right": None}]
+
+    def imported(year):
+        attempts = [{"started_at": f"{year}-01-0{day}T00:00:00Z", "questions": asked} for day in (1, 2)]
+        kept = {"format": progress.FORMAT, "version": progress.FORMAT_VERSION, "seen": [], "solved": []}
+        return send(learner, json.dumps({**kept, "quiz": attempts}))
+
+    assert 303 == imported(2025).status_code
+    refused = imported(2026)
+    assert (400, True) == (refused.status_code, "more than the 3 attempts" in refused.text)
