@@ -275,7 +275,7 @@ CHECKLIST = {
         promise 4, redelivered                 | At 29,999 ms nobody else may have the job
         promise 4, the boundary                | At 30,000 ms somebody must get it
         promise 5, same id                     | A producer may repeat itself under the same id
-        handlers: deliver again                | Hand it one and the same message two or three times, then count the effect
+        handlers: deliver again                | two or three times, then count the effect
         the most expensive bug                 | it finds the mistake that costs the most
     """,
     "/production": """
