@@ -11,7 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from lessons.recording import Recorder, Recording, record
+from lessons.recorder import Recorder, record
+from lessons.recording import Recording
 
 LESSONS = Path(__file__).resolve().parent
 

@@ -14,7 +14,17 @@ LESSONS = ROOT / "lessons"
 EVERY_LESSON = sorted(LESSONS.rglob("*.py"))
 REFERENCE = sorted((LESSONS / "reference").glob("*.py"))
 SECTIONS = sorted(LESSONS.glob("s[0-9][0-9]_*/*.py"))
-TOOLS = [LESSONS / f"{name}.py" for name in ("recording", "params", "excerpts", "simulation")]
+TOOLS_OF_A_RUN = {
+    "excerpts": (),
+    "params": (),
+    "which_queue": ("params", "reference.hardened_queue", "reference.job_queue"),
+    "recorder": ("recording", "watched_database", "watched_queue"),
+    "recording": (),
+    "simulation": (),
+    "watched_database": ("recording",),
+    "watched_queue": ("recording",),
+}
+TOOLS = [LESSONS / f"{name}.py" for name in TOOLS_OF_A_RUN]
 WEBAPP = sorted((ROOT / "webapp").glob("*.py"))
 CHANCE_AND_TIME = {"time", "datetime", "uuid", "secrets", "os"}
 
@@ -71,20 +81,20 @@ def test_reference_imports_only_itself(path):
 
 
 @each(TOOLS)
-def test_the_tools_of_a_run_import_nothing_of_ours(path):
-    assert set() == ours(path)
+def test_a_tool_of_a_run_imports_no_other_but_those_below_it(path):
+    assert {f"lessons.{name}" for name in TOOLS_OF_A_RUN[path.stem]} == ours(path)
 
 
 @each(SECTIONS)
 def test_a_section_imports_reference_and_tools_only_and_no_other_section(path):
-    allowed = {"lessons.params", "lessons.recording", "lessons.simulation"}
+    allowed = {f"lessons.{name}" for name in ("params", "recorder", "recording", "simulation", "which_queue")}
     others = {name for name in ours(path) if not in_reference(name)}
 
     assert set() == {name for name in others if not name.startswith(f"lessons.{path.parent.name}.")} - allowed
 
 
-def test_contents_imports_nothing_but_recording():
-    assert {"lessons.recording"} == ours(LESSONS / "contents.py")
+def test_contents_imports_nothing_but_recorder_and_recording():
+    assert {"lessons.recorder", "lessons.recording"} == ours(LESSONS / "contents.py")
 
 
 @each(WEBAPP)

@@ -20,7 +20,10 @@ CHAPTER = "practice"
 WORKER = "py-worker.mjs"
 PYTHON = "vendor/pyodide"
 # What a browser needs to run any program or checker. The rest of the package stays here: there are answers in it.
-TOOLS = ("__init__", "checking", "params", "recording", "simulation")
+TOOLS = (
+    *("__init__", "checking", "params", "recorder", "recording", "simulation"),
+    *("watched_database", "watched_queue", "which_queue"),
+)
 FETCHED = tuple(f"{PYTHON}/{name}" for name in ("pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"))
 
 bp = Blueprint("practice", __name__)

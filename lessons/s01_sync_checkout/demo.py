@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 
-from lessons import params
-from lessons.recording import Recorder
+from lessons import params, which_queue
+from lessons.recorder import Recorder
 from lessons.reference.backoff import equal_jitter
 from lessons.reference.clock import ManualClock
-from lessons.reference.hardened_queue import HardenedQueue
-from lessons.reference.job_queue import JobQueue, QueueOptions
+from lessons.reference.job_queue import QueueOptions
 from lessons.reference.worker import Worker
 
 PROVIDER_BACK_AT_MS = 5_000
@@ -39,19 +38,14 @@ class Params:
         label="Customer tries again",
         help="Once, at once, after an error. With the queue there is no error to see, so nothing changes.",
     )
-    queue: str = params.choice(
-        "lesson",
-        {"lesson": "The lesson's", "hardened": "Hardened"},
-        label="Queue",
-        help="Used only when the work is left to a queue.",
-    )
+    queue: str = which_queue.choice("Used only when the work is left to a queue.")
 
 
 def run(p: Params, lab: Recorder) -> None:
     clock = lab.watch_clock(ManualClock())
     backoff = equal_jitter(base_ms=1_000, cap_ms=60_000, random=lambda: 1.0)
     options = QueueOptions(max_attempts=5, visibility_ms=30_000, backoff=backoff)
-    queue = {"lesson": JobQueue, "hardened": HardenedQueue}[p.queue](clock, options)
+    queue = which_queue.BY_NAME[p.queue](clock, options)
     if p.mode == "queue":
         lab.watch_queue(queue)
 

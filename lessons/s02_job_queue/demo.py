@@ -4,12 +4,12 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from lessons import params
-from lessons.recording import Recorder
+from lessons import params, which_queue
+from lessons.recorder import Recorder
 from lessons.reference.backoff import doubling
 from lessons.reference.clock import ManualClock, seconds
-from lessons.reference.hardened_queue import HardenedQueue, IdConflict
-from lessons.reference.job_queue import JobQueue, QueueOptions
+from lessons.reference.hardened_queue import IdConflict
+from lessons.reference.job_queue import QueueOptions
 from lessons.reference.worker import Delivery
 
 TYPES = {"receipt": "send-receipt", "invoice": "render-invoice"}
@@ -46,12 +46,7 @@ class Params:
         help=f"With a space between them: {ALLOWED}. An ID is letters, digits and hyphens. "
         f"At most {MOST_OPERATIONS} operations; {NOTHING} is an untouched queue.",
     )  # fmt: skip
-    queue: str = params.choice(
-        "lesson",
-        {"lesson": "The lesson's", "hardened": "Hardened"},
-        label="Queue",
-        help="The hardened one closes the holes. It also has renew and release.",
-    )
+    queue: str = which_queue.choice("The hardened one closes the holes. It also has renew and release.")
     max_attempts: int = params.whole(
         3, low=1, high=10, label="Max attempts", help="The first try counts as an attempt."
     )
@@ -88,7 +83,7 @@ def is_operation(op: str) -> bool:
 def run(p: Params, lab: Recorder) -> None:
     clock = lab.watch_clock(ManualClock())
     options = QueueOptions(p.max_attempts, p.visibility_ms, doubling(p.base_ms, 60_000))
-    queue = lab.watch_queue({"lesson": JobQueue, "hardened": HardenedQueue}[p.queue](clock, options))
+    queue = lab.watch_queue(which_queue.BY_NAME[p.queue](clock, options))
     shop = Shop(queue, lab)
     lab.print(f"t=0s an empty queue: max attempts {p.max_attempts}, leases of {seconds(p.visibility_ms)}s")
     for op in p.operations:

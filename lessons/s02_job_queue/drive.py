@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from lessons.recording import LANES, JobState, Recording, State, Step, in_seconds, record
+from lessons.recorder import record
+from lessons.recording import LANES, JobState, Recording, State, Step, in_seconds
 from lessons.s02_job_queue.demo import MOST_OPERATIONS, NOTHING, TYPES, Params, run
 
 WORKERS = ("A", "B")

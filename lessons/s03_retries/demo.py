@@ -3,12 +3,11 @@
 import random
 from dataclasses import dataclass
 
-from lessons import params
-from lessons.recording import Recorder
+from lessons import params, which_queue
+from lessons.recorder import Recorder
 from lessons.reference.backoff import Backoff, equal_jitter, full_jitter
 from lessons.reference.clock import ManualClock
-from lessons.reference.hardened_queue import HardenedQueue
-from lessons.reference.job_queue import JobQueue, QueueOptions
+from lessons.reference.job_queue import QueueOptions
 from lessons.reference.worker import Delivery, Worker
 
 
@@ -38,12 +37,7 @@ class Params:
         help="The same seed gives the same random pauses. Without jitter nothing is random.",
     )  # fmt: skip
     receipts: int = params.whole(1, low=1, high=50, label="Receipts", help="How many orders are paid in the outage.")
-    queue: str = params.choice(
-        "lesson",
-        {"lesson": "The lesson's", "hardened": "Hardened"},
-        label="Queue",
-        help="Here both do the same; only the code beside the run differs.",
-    )
+    queue: str = which_queue.choice("Here both do the same; only the code beside the run differs.")
 
     def conflicts(self) -> dict[str, str]:
         if self.base_ms > self.cap_ms:
@@ -59,7 +53,7 @@ class Params:
 def run(p: Params, lab: Recorder) -> None:
     clock = lab.watch_clock(ManualClock())
     options = QueueOptions(p.max_attempts, visibility_ms=30_000, backoff=p.backoff())
-    queue = lab.watch_queue({"lesson": JobQueue, "hardened": HardenedQueue}[p.queue](clock, options))
+    queue = lab.watch_queue(which_queue.BY_NAME[p.queue](clock, options))
 
     def send_receipt(job: Delivery) -> None:
         if clock.now() < p.provider_up_at_ms:

@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 
-from lessons import params
-from lessons.recording import Recorder
+from lessons import params, which_queue
+from lessons.recorder import Recorder
 from lessons.reference.backoff import equal_jitter
 from lessons.reference.clock import ManualClock, seconds
-from lessons.reference.hardened_queue import HardenedQueue
-from lessons.reference.job_queue import JobQueue, QueueOptions
+from lessons.reference.job_queue import QueueOptions
 from lessons.reference.worker import Delivery, PermanentJobError, Worker
 
 
@@ -34,19 +33,14 @@ class Params:
         None, low=0, high=3_600_000, unit="ms", label="Operator replays at",
         help="Then each dead letter so far goes back into the queue, and the worker goes on for 20 s more.",
     )  # fmt: skip
-    queue: str = params.choice(
-        "lesson",
-        {"lesson": "The lesson's", "hardened": "Hardened"},
-        label="Queue",
-        help="The hardened one has a replay of its own; with the lesson's it is done by hand.",
-    )
+    queue: str = which_queue.choice("The hardened one has a replay of its own; with the lesson's it is done by hand.")
 
 
 def run(p: Params, lab: Recorder) -> None:
     clock = lab.watch_clock(ManualClock())
     backoff = equal_jitter(base_ms=1_000, cap_ms=60_000, random=lambda: 1.0)
     options = QueueOptions(p.max_attempts, visibility_ms=30_000, backoff=backoff)
-    queue = lab.watch_queue({"lesson": JobQueue, "hardened": HardenedQueue}[p.queue](clock, options))
+    queue = lab.watch_queue(which_queue.BY_NAME[p.queue](clock, options))
 
     def send_receipt(job: Delivery) -> None:
         email = str(job.payload["email"])

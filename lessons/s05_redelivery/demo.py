@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 
-from lessons import params
-from lessons.recording import Recorder
+from lessons import params, which_queue
+from lessons.recorder import Recorder
 from lessons.reference.clock import ManualClock, seconds
-from lessons.reference.hardened_queue import HardenedQueue
-from lessons.reference.job_queue import JobQueue, QueueOptions
+from lessons.reference.job_queue import QueueOptions
 from lessons.reference.worker import Delivery
 from lessons.simulation import Actor, claim_at, simulate, work
 
@@ -40,12 +39,7 @@ class Params:
         label="A claimed job is",
         help="Leased: the worker acks after the work. Deleted: it acks before the work.",
     )
-    queue: str = params.choice(
-        "lesson",
-        {"lesson": "The lesson's", "hardened": "Hardened"},
-        label="Queue",
-        help="They differ only when an ack comes too late.",
-    )
+    queue: str = which_queue.choice("They differ only when an ack comes too late.")
 
 
 A_ENDINGS = {
@@ -61,7 +55,7 @@ A_ENDINGS = {
 def run(p: Params, lab: Recorder) -> None:
     clock = lab.watch_clock(ManualClock())
     options = QueueOptions(max_attempts=5, visibility_ms=p.visibility_ms, backoff=lambda attempt: 1_000)
-    queue = lab.watch_queue({"lesson": JobQueue, "hardened": HardenedQueue}[p.queue](clock, options))
+    queue = lab.watch_queue(which_queue.BY_NAME[p.queue](clock, options))
     sent = []
 
     def send_receipt(job: Delivery) -> None:

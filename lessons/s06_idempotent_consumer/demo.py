@@ -4,7 +4,7 @@ import sqlite3
 from dataclasses import dataclass
 
 from lessons import params
-from lessons.recording import Recorder
+from lessons.recorder import Recorder
 from lessons.reference.clock import ManualClock
 from lessons.reference.idempotent_consumer import (
     SCHEMA,

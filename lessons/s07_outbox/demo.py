@@ -4,8 +4,8 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lessons import params
-from lessons.recording import Recorder
+from lessons import params, which_queue
+from lessons.recorder import Recorder
 from lessons.reference.backoff import doubling
 from lessons.reference.clock import ManualClock
 from lessons.reference.hardened_queue import HardenedQueue
@@ -54,18 +54,15 @@ class Params:
         help="Whether a worker does the published job before the relay publishes it again. "
         "Only matters when the relay crashes.",
     )
-    queue: str = params.choice(
-        "lesson",
-        {"lesson": "The lesson's", "hardened": "Hardened"},
-        label="Queue",
-        help="The lesson's forgets an id when its job is done, the hardened one remembers it for 5 minutes.",
+    queue: str = which_queue.choice(
+        "The lesson's forgets an id when its job is done, the hardened one remembers it for 5 minutes."
     )
 
 
 def run(p: Params, lab: Recorder) -> None:
     clock = lab.watch_clock(ManualClock())
     options = QueueOptions(max_attempts=5, visibility_ms=30_000, backoff=doubling(1_000, 60_000))
-    queue = lab.watch_queue({"lesson": JobQueue, "hardened": HardenedQueue}[p.queue](clock, options))
+    queue = lab.watch_queue(which_queue.BY_NAME[p.queue](clock, options))
     db = lab.connect()
     db.executescript(SCHEMA)
     relay_run, crash_ahead = 0, p.relay_crashes

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from lessons import params
-from lessons.recording import Recorder
+from lessons import params, which_queue
+from lessons.recorder import Recorder
 from lessons.reference.backoff import doubling
 from lessons.reference.clock import ManualClock, seconds
 from lessons.reference.fan_out import Subscriber, publish
@@ -60,19 +60,16 @@ class Params:
     publish_when_done: bool = params.flag(
         False, label="Published again afterwards", help="Once more, when all jobs are done or dead letters."
     )
-    queue: str = params.choice(
-        "lesson",
-        {"lesson": "The lesson's", "hardened": "Hardened"},
-        label="Queue",
-        help="They differ only when the event is published again afterwards: "
-        "the hardened one still knows the ids, for 5 minutes.",
+    queue: str = which_queue.choice(
+        "They differ only when the event is published again afterwards: "
+        "the hardened one still knows the ids, for 5 minutes."
     )
 
 
 def run(p: Params, lab: Recorder) -> None:
     clock = lab.watch_clock(ManualClock())
     options = QueueOptions(max_attempts=5, visibility_ms=120_000, backoff=doubling(1_000, 60_000))
-    new_queue = {"lesson": JobQueue, "hardened": HardenedQueue}[p.queue]
+    new_queue = which_queue.BY_NAME[p.queue]
     names = SUBSCRIBERS if p.layout == "queues" else ("shared",)
     queues = {name: lab.watch_queue(new_queue(clock, options), name) for name in names}
     subscribers = [Subscriber(name, JOB_TYPES[name], queues[name]) for name in names]

@@ -64,18 +64,19 @@ def _program(source: str) -> None:
 
 def _section(program: types.ModuleType) -> list[str]:
     """The steps of the default run, in words. What it prints is printed, even if the run breaks off."""
-    recording = importlib.import_module("lessons.recording")
-    recorder = recording.Recorder()
+    watching = importlib.import_module("lessons.recorder")
+    recorder = watching.Recorder()
     try:
         program.run(program.Params(), recorder)
-    except recording.StepLimitReached:
+    except watching.StepLimitReached:
         pass
     finally:
         recorder.close()
         for step in recorder.steps:
             if step.printed is not None:
                 print(step.printed)
-    return [f"t={recording.in_seconds(step.at_ms)}: {step.sentence}" for step in recorder.steps]
+    in_seconds = importlib.import_module("lessons.recording").in_seconds
+    return [f"t={in_seconds(step.at_ms)}: {step.sentence}" for step in recorder.steps]
 
 
 def _told(error: BaseException) -> dict:

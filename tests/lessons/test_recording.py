@@ -9,17 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lessons import contents
-from lessons.recording import (
-    LESSONS,
-    STEP_LIMIT,
-    Effect,
-    JobState,
-    Recorder,
-    Table,
-    as_text,
-    in_seconds,
-    record,
-)
+from lessons.recorder import STEP_LIMIT, Recorder, record
+from lessons.recording import LESSONS, Effect, JobState, Table, as_text, in_seconds
 from lessons.reference.backoff import doubling
 from lessons.reference.clock import ManualClock
 from lessons.reference.database import transaction

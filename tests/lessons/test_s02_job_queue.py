@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lessons import params
-from lessons.recording import record
+from lessons.recorder import record
 from lessons.s02_job_queue import drive
 from lessons.s02_job_queue.demo import MOST_OPERATIONS, Params, run
 

@@ -1,6 +1,6 @@
 import pytest
 
-from lessons.recording import record
+from lessons.recorder import record
 from lessons.s07_outbox.demo import Params, run
 
 

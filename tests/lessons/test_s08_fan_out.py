@@ -2,7 +2,7 @@ from collections import Counter
 
 import pytest
 
-from lessons.recording import record
+from lessons.recorder import record
 from lessons.s08_fan_out.demo import Params, run
 
 TARGETS = ("mail provider", "warehouse", "loyalty accounts")

@@ -8,7 +8,8 @@ from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from lessons import contents, excerpts, params
-from lessons.recording import LANES, STEP_LIMIT, as_text
+from lessons.recorder import STEP_LIMIT
+from lessons.recording import LANES, as_text
 
 HEADINGS = ["What happens here", "What to watch", "What it means", "Try it"]
 

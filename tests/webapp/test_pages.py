@@ -6,7 +6,8 @@ from urllib.parse import urlencode
 import pytest
 
 from lessons import contents, excerpts, params
-from lessons.recording import STEP_LIMIT, in_seconds
+from lessons.recorder import STEP_LIMIT
+from lessons.recording import in_seconds
 from webapp import asked, create_app, moment
 
 LONG = "/retries?receipts=50&provider_up_at_ms=3600000&max_attempts=100"  # cut off at the limit of steps

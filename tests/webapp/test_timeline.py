@@ -1,7 +1,7 @@
 import pytest
 
 from lessons import contents
-from lessons.recording import record
+from lessons.recorder import record
 from lessons.reference.clock import ManualClock
 from lessons.reference.job_queue import JobQueue, QueueOptions
 from webapp.timeline import MAX_ROWS, draw
