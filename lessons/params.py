@@ -21,6 +21,7 @@ class Kind:
     label: str
     help: str = ""
     unit: str = ""
+    inputmode = "text"
 
     @property
     def allowed(self) -> str:
@@ -38,6 +39,7 @@ class Kind:
 class Whole(Kind):
     low: int = 0
     high: int = 0
+    inputmode = "numeric"
 
     @property
     def allowed(self) -> str:
@@ -52,6 +54,8 @@ class Whole(Kind):
 @dataclass(frozen=True)
 class WholeOrNever(Whole):
     """A time at which something happens, or None for "never"."""
+
+    inputmode = "text"  # a phone's keys for numbers cannot write "never"
 
     @property
     def allowed(self) -> str:

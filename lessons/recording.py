@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
+from lessons.reference.clock import seconds
+
 LANES = ("waiting", "delayed", "leased", "dead", "done")
 LESSONS = Path(__file__).resolve().parent
 
@@ -127,7 +129,7 @@ def as_text(recording: Recording, steps: bool = False) -> str:
 
 def in_seconds(ms: int) -> str:
     """500 is "0.5s", 30_000 is "30s"."""
-    return f"{ms / 1_000:.3f}".rstrip("0").rstrip(".") + "s"
+    return f"{seconds(ms)}s"
 
 
 def listed(names: Sequence[str]) -> str:

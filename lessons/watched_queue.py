@@ -239,8 +239,10 @@ class WatchedQueue:
         jobs = list(self.queue.jobs.values())
         if not jobs:
             return "the queue is empty."
-        next_ms = min(max(job.run_at_ms, job.leased_until_ms) for job in jobs)
-        return f"nothing is due before t={in_seconds(next_ms)}."
+        next = min(jobs, key=lambda job: max(job.run_at_ms, job.leased_until_ms))
+        holder = self._holder(next, self.recorder.now())
+        why = f", when {holder}'s lease on {next.id} ends" if holder else ""
+        return f"nothing is due before t={in_seconds(max(next.run_at_ms, next.leased_until_ms))}{why}."
 
     def _settled(self, id: str) -> None:
         if self.recorder.in_hand.get(self.recorder.actor) == id:

@@ -19,7 +19,7 @@ TOOLS_OF_A_RUN = {
     "params": (),
     "which_queue": ("params", "reference.hardened_queue", "reference.job_queue"),
     "recorder": ("recording", "watched_database", "watched_queue"),
-    "recording": (),
+    "recording": ("reference.clock",),
     "simulation": (),
     "watched_database": ("recording",),
     "watched_queue": ("recording",),

@@ -63,6 +63,7 @@ def run(p: Params, lab: Recorder) -> None:
         with lab.doing("calls the mail provider"):
             clock.advance(p.mail_ms)
         if not p.provider_up and clock.now() < PROVIDER_BACK_AT_MS:
+            lab.step("refused", "The mail provider answers 503 Service Unavailable: no receipt is sent.")
             raise ConnectionError("mail provider: 503 Service Unavailable")
         receipt = f"receipt for order {order_id} sent to ada@example.com"
         lab.effect("mail provider", receipt)

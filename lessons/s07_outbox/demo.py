@@ -71,6 +71,7 @@ def run(p: Params, lab: Recorder) -> None:
     def publish(type: str, payload: Payload, id: str) -> None:
         nonlocal crash_ahead
         if relay_run < p.queue_up_from_run:
+            lab.step("refused", f"{lab.actor} tries to publish {id}: the queue is unreachable.")
             raise QueueUnreachable("queue unreachable")
         queue.enqueue(type, payload, id)
         if crash_ahead:

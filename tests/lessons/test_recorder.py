@@ -221,6 +221,7 @@ def test_whatever_happens_no_job_is_lost_and_no_earlier_step_changes(new_lab, qu
 ON_THE_LINE = {
     "print": ("print(", "log("),
     "effect": ("effect(",),
+    "refused": ("lab.step(", "raise IdConflict"),
     "sql": ("execute(", "executescript("),
     "crash": ("crash(", "execute("),
     "advance": ("advance(", "simulate("),

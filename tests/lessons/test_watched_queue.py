@@ -98,7 +98,10 @@ def test_a_look_that_finds_nothing_says_why(lab):
 
     assert ["idle", "enqueue", "claim", "idle"] == lab.kinds()
     assert "Worker A asks for a job: the queue is empty." == lab.steps[0].sentence
-    assert "Worker A asks for a job: nothing is due before t=30s." == lab.steps[3].sentence
+    assert (
+        "Worker A asks for a job: nothing is due before t=30s, when worker A's lease on job-1 ends."
+        == lab.steps[3].sentence
+    )
 
 
 def test_a_repeated_id_is_ignored(lab):

@@ -125,8 +125,10 @@ def test_without_jobs_the_actors_are_the_rows_and_their_time_is_drawn():
     assert [("busy", 1, x(0, 100), 9.6), ("busy", 4, x(10, 100), 57.6), ("busy", 5, x(70, 100), 28.8)] == segments(
         checkout
     )
-    assert [("effect", 2, x(10, 100), 0), ("print", 3, x(10, 100), 1)] == marks(checkout)
-    assert [("print", 6, x(100, 100), -1), ("print", 7, x(100, 100), 0)] == marks(program)
+    assert [("effect", 2, x(10, 100), 0), ("print", 3, x(10, 100), 1), ("refused", 6, x(100, 100), 0)] == marks(
+        checkout
+    )
+    assert [("print", 7, x(100, 100), -1), ("print", 8, x(100, 100), 0)] == marks(program)
 
 
 # Long runs
