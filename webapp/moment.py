@@ -18,7 +18,7 @@ LOG_LINES = 60
 LANE_CARDS = 6
 TABLE_ROWS = 8
 EFFECTS = 8
-MAX_EVENTS = 1_024
+MOST_EVENT_BYTES = 24_000_000
 PACES_MS = ((1_600, "Slow"), (800, "Normal"), (400, "Fast"), (150, "Very fast"))
 
 
@@ -68,7 +68,7 @@ def event(here: Asked) -> bytes:
     if made is None:
         lines = [f"id: {here.step_number}", *(f"data: {line}" for line in html(here).splitlines()), "", ""]
         made = _events[here.looks] = "\n".join(lines).encode()
-        if len(_events) > MAX_EVENTS:
+        while sum(map(len, _events.values())) > MOST_EVENT_BYTES:
             _events.popitem(last=False)
     else:
         _events.move_to_end(here.looks)

@@ -14,6 +14,7 @@ from gevent.pool import Pool
 from gevent.pywsgi import WSGIHandler, WSGIServer
 
 DRAIN_S = 4
+IDLE_S = 60  # so long may a client keep a connection without asking, or leave an answer unread
 MAX_CONNECTIONS = 4_000
 ANY = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # "on all addresses" is none that a browser can open
 
@@ -28,6 +29,7 @@ class Handler(WSGIHandler):
     )
 
     def handle(self):
+        self.socket.settimeout(IDLE_S)
         with suppress(OSError):
             super().handle()
 

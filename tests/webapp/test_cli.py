@@ -160,6 +160,20 @@ def test_more_clients_than_files_wait_their_turn():
         assert "" == process.stderr.read()
 
 
+@pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHo", b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"])
+def test_a_connection_on_which_nothing_is_asked_is_closed(sent):
+    impatient = SERVE.replace("DRAIN_S = 50", "IDLE_S = 0.2")
+    with running(sys.executable, "-c", impatient, "127.0.0.1", "0") as (process, port, _):
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as silent:
+            silent.sendall(sent)
+            answers = silent.makefile("rb").read()  # until it is closed
+
+        assert (b"first" in answers) == sent.endswith(b"\r\n\r\n")
+        assert 3 == rest(get(port, "0.3,0.3,0.3")).count("more"), "a slow answer is not an idle client"
+        process.send_signal(signal.SIGTERM)
+        assert "" == process.stderr.read()
+
+
 def test_the_application_is_served():
     with running(*QUEUE_LAB, "--port", "0") as (_, port, _):
         assert "<title>" in rest(get(port))

@@ -367,7 +367,7 @@ def test_a_stream_that_is_over_makes_room(leave, small, clock):
     assert 15 == len(clock.naps)
 
 
-def test_open_streams_arecounted_until_they_end(client, clock):
+def test_open_streams_are_counted_until_they_end(client, clock):
     listeners = [Listener(client) for _ in range(3)]
     for listener in listeners:
         listener.take(2)
@@ -379,7 +379,7 @@ def test_open_streams_arecounted_until_they_end(client, clock):
     assert [3, 2, 1, 0] == counts
 
 
-def test_a_client_that_goes_away_in_mid_stream_iscounted_out(client, clock):
+def test_a_client_that_goes_away_in_mid_stream_is_counted_out(client, clock):
     listener = Listener(client)
     listener.take(4)
     before = runs.open_streams
@@ -389,13 +389,13 @@ def test_a_client_that_goes_away_in_mid_stream_iscounted_out(client, clock):
     assert 3 == len(clock.naps)
 
 
-def test_a_client_that_goes_away_at_once_iscounted_out(client, clock):
+def test_a_client_that_goes_away_at_once_is_counted_out(client, clock):
     Listener(client).go_away()
 
     assert 0 == runs.open_streams
 
 
-def test_a_stream_that_breaks_iscounted_out(client, clock, monkeypatch):
+def test_a_stream_that_breaks_is_counted_out(client, clock, monkeypatch):
     def broken(here):
         raise RuntimeError("the code is wrong")
 
@@ -426,7 +426,10 @@ def test_moments_that_look_alike_share_one_event_wherever_the_stream_began(clien
 
 
 def test_kept_events_have_a_bound_and_the_oldest_go_first(client, clock, monkeypatch):
-    monkeypatch.setattr(runs.moment, "MAX_EVENTS", 4)
+    runs.moment._events.clear()
+    client.get("/redelivery/stream?pace=0").get_data()
+    last_four = list(runs.moment._events.values())[-4:]
+    monkeypatch.setattr(runs.moment, "MOST_EVENT_BYTES", sum(map(len, last_four)))
     runs.moment._events.clear()
     client.get("/redelivery/stream?pace=0").get_data()
 
