@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from lessons.recording import LANES, JobState, Recording, Step
+from lessons.recording import JobState, Recording, State, Step
 
 # The way from one lane to another; None is outside the queue.
 WAYS = {
@@ -20,6 +20,8 @@ WAYS = {
     ("delayed", "waiting"): "due",
     ("dead", "waiting"): "replay",
 }
+# Steps that say the way themselves: no lane, or the clock, would tell it.
+SAID = {"release": "release", "renew": "renew", "lease expired": "lease over"}
 WORDS = {
     "enqueue": "enqueued",
     "claim": "claimed",
@@ -56,44 +58,29 @@ class Life:
 def life(recording: Recording, step: Step) -> Life:
     """The life of the job that a step is about; of the last one that was spoken of when it is about none."""
     steps = recording.steps[: step.number]
-    moved = [id for id, _ in _lanes(steps[-2].state if len(steps) > 1 else None, step)]
+    befores = [None, *(one.state for one in steps)]
+    ways = [_ways(before, one) for before, one in zip(befores, steps, strict=False)]
     named = [one.job for one in reversed(steps) if one.job is not None]
-    job = step.job or next(iter(moved or named), None)
-    gone: list[str] = []
-    now = ""
-    before = None
-    for one in steps:
-        now = next((way for id, way in _lanes(before, one) if id == job), "")
-        if one.kind == "renew" and one.job == job:
-            now = "renew"
-        if one.kind == "lease expired" and one.job == job:
-            now = "lease over"  # told in a step of its own, after the one that moved the clock
-        elif now:
-            gone.append("release" if one.kind == "release" else now)
-        before = one.state
-    if step.kind == "release" and now:
-        now = "release"
-    here = {found.id: found for found in reversed(_jobs(step.state))}
-    lane = here[job].lane if job in here else None
-    return Life(job, lane if lane in LANES else None, tuple(gone), now)
+    job = step.job or next(iter([*ways[-1], *named]), None)
+    # The end of a lease is told in a step of its own, after the one that moved the clock: it is gone once.
+    told = [way[job] for way, one in zip(ways, steps, strict=True) if job in way and one.kind != "lease expired"]
+    lane = next((found.lane for found in _jobs(step.state) if found.id == job), None)
+    return Life(job, lane, tuple(told), ways[-1].get(job or "", ""))
 
 
-def _jobs(state: object) -> tuple[JobState, ...]:
-    queues = getattr(state, "queues", ())
-    return queues[0].jobs if queues else ()
+def _jobs(state: State | None) -> tuple[JobState, ...]:
+    return state.queues[0].jobs if state and state.queues else ()
 
 
-def _lanes(before: object, step: Step) -> list[tuple[str, str]]:
-    """(job, way) for each job that is in another lane after the step than before it."""
+def _ways(before: State | None, step: Step) -> dict[str, str]:
+    """The way of each job that is in another lane after the step than before it, or whose lease is another."""
+    if step.job and step.kind in SAID:
+        return {step.job: SAID[step.kind]}
     # An id can be used again: the job that is in the queue comes first and counts.
     was = {job.id: job.lane for job in reversed(_jobs(before))}
-    now = {job.id: job.lane for job in reversed(_jobs(step.state))}
-    found = []
-    for id, lane in now.items():
-        old = was.get(id)
-        if old == lane:
-            continue
-        way = WAYS.get((None if old == "done" or (old == "dead" and step.kind == "enqueue") else old, lane))
-        if way:
-            found.append((id, way))
-    return found
+    ways = {}
+    for job in reversed(_jobs(step.state)):
+        old = was.get(job.id)
+        again = old == "done" or (old == "dead" and step.kind == "enqueue")
+        ways[job.id] = "" if old == job.lane else WAYS.get((None if again else old, job.lane), "")
+    return {id: way for id, way in ways.items() if way}
