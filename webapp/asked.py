@@ -29,9 +29,11 @@ class NotThere(LookupError):
 
 
 class BadQuery(ValueError):
-    """Fields of the query that cannot be used, all of them. `section` and `given` are there to show the form again."""
+    """Fields that cannot be used, all of them. `section` and `given` are there to show the form of a run again."""
 
-    def __init__(self, problems: tuple[params.Problem, ...], section: Section, given: Mapping[str, str]) -> None:
+    def __init__(
+        self, problems: tuple[params.Problem, ...], section: Section | None = None, given: Mapping[str, str] = {}
+    ) -> None:
         super().__init__("\n".join(problem.message for problem in problems))
         self.problems, self.section, self.given = problems, section, given
 
@@ -133,16 +135,36 @@ def section(slug: str) -> Section:
     raise NotThere(f'"{found.title}" has no program to run.', back=f"/{found.slug}")
 
 
+def given_twice() -> list[params.Problem]:
+    """The fields of the query that are there more than once."""
+    return [
+        params.Problem(name, ", ".join(values), f"{name} must be given once, not {len(values)} times", "one value")
+        for name, values in request.args.lists()
+        if len(values) > 1
+    ]
+
+
+def only(fields: Mapping[str, tuple[str, ...]]) -> None:
+    """BadQuery unless the query has these fields alone, each once, with one of its values; no values mean any."""
+    problems = given_twice()
+    for name, value in request.args.items():
+        if name not in fields:
+            allowed = f"one of {', '.join(fields)}" if fields else "left out"
+            message = f'there is no field "{name[:60]}": it must be {allowed}'
+            problems.append(params.Problem(name, value, message, allowed))
+        elif fields[name] and value not in fields[name]:
+            allowed = " or ".join(fields[name])
+            problems.append(params.Problem(name, value, f'{name} must be {allowed}, not "{value[:60]}"', allowed))
+    if problems:
+        raise BadQuery(tuple(problems))
+
+
 def asked(slug: str) -> Asked:
     """What the current request asks for; NotThere or BadQuery when it cannot be given."""
     found = section(slug)
     query: MultiDict[str, str] = request.args
     given = query.to_dict()
-    problems = [
-        params.Problem(name, ", ".join(values), f"{name} must be given once, not {len(values)} times", "one value")
-        for name, values in query.lists()
-        if len(values) > 1
-    ]
+    problems = given_twice()
 
     def reserved(name: str, default: Value, allowed: str, parse: Callable[[str], Value]) -> Value:
         if name not in given:

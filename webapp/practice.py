@@ -14,7 +14,7 @@ from flask import Blueprint, Response, current_app, jsonify, render_template, re
 from lessons import contents, excerpts, exercises, params
 from lessons.exercises import Answer, Exercise
 from webapp import errors, listing, pages, prose
-from webapp.asked import NotThere, section
+from webapp.asked import NotThere, given_twice, only, section
 
 CHAPTER = "practice"
 WORKER = "py-worker.mjs"
@@ -46,15 +46,12 @@ def overview() -> str:
 def exercise(name: str) -> str:
     found = exercise_of(name)
     given = request.args.to_dict()
-    twice = tuple(
-        params.Problem(name, ", ".join(values), f"{name} must be given once, not {len(values)} times", "one value")
-        for name, values in request.args.lists()
-        if len(values) > 1
-    )
-    if found.questions and twice:
-        raise BadAnswers(found, twice, given)
     answers: list[Answer] = []
-    if found.questions and given:
+    if not found.questions:
+        only({})
+    elif twice := given_twice():
+        raise BadAnswers(found, tuple(twice), given)
+    elif given:
         try:
             answers = found.questions.decide(params.read(found.questions.Params, given))
         except params.Invalid as error:
@@ -74,6 +71,7 @@ def exercise_files(name: str) -> Response:
 @bp.get("/<slug>/edit")
 def edit(slug: str) -> str:
     found = section(slug)
+    only({"file": ()})
     files = _editable(found)
     name = request.args.get("file", found.program)
     if name not in files:
@@ -96,13 +94,10 @@ def package() -> Response:
 
 @bp.app_errorhandler(BadAnswers)
 def bad_answers(error: BadAnswers) -> Response:
-    problems = [
-        {"field": p.field, "value": p.value, "allowed": p.allowed, "message": p.message} for p in error.problems
-    ]
     page = _page(error.exercise, error.given, []) | {"problems": error.problems}
     page.pop("title")
     title = "These answers cannot be judged"
-    return errors.answer(400, title, str(error), {"problems": problems}, "exercise.html", page)
+    return errors.answer(400, title, str(error), errors.told(error.problems), "exercise.html", page)
 
 
 @bp.after_app_request

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -21,21 +22,24 @@ from flask import (
 from werkzeug.datastructures import FileStorage
 from werkzeug.exceptions import RequestEntityTooLarge
 
-from lessons import contents, exercises
+from lessons import contents, exercises, params
 from webapp import errors
-from webapp.asked import NotThere, chapter_of
-from webapp.store import Attempt, Drawn, Learner, Progress, Store, Unusable
+from webapp.asked import BadQuery, NotThere, chapter_of, only
+from webapp.store import MOST_ATTEMPTS, Attempt, Drawn, Full, Learner, Progress, Store, Unusable
 
 COOKIE = "learner"
 A_YEAR_S = 365 * 24 * 3600
 FORMAT, FORMAT_VERSION = "queue-lab-progress", 1
-MOST_BYTES = 1_000_000  # of a file to import
+MOST_BYTES = 1_000_000  # of a file to import; what webapp.store keeps of a learner fits into it
 LONGEST_ANSWER = 20_000
-NAME = re.compile(r"[a-z0-9-]{1,40}"), 'one to 40 of a-z, 0-9 and "-"'
+QUESTIONS = 5  # of an attempt
 FAMILY = re.compile(r"[A-Za-z0-9_.-]{1,80}"), 'one to 80 of letters, digits, "-", "_" and "."'
-TIME = re.compile(r"\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-5]\dZ"), "a time such as 2027-01-31T09:30:00Z"
+TIME = re.compile(r"[0-9-]{10}T[0-9:]{8}Z"), "a time from 2020 to now, such as 2026-01-31T09:30:00Z"
+EARLIEST = datetime(2020, 1, 1, tzinfo=UTC)
+AHEAD = timedelta(days=1)  # another server's clock may be ahead of this one's
 PLACE = re.compile(r"/[a-z0-9][a-z0-9/-]{0,80}(\?[!-~]{0,4000})?"), "an address in this lesson, such as /name?step=3"
-ANSWER = re.compile(rf"(?s).{{0,{LONGEST_ANSWER}}}"), f"text of at most {LONGEST_ANSWER:,} characters"
+ANSWER = re.compile(rf"[^\ud800-\udfff]{{0,{LONGEST_ANSWER}}}"), f"text of at most {LONGEST_ANSWER:,} characters"
+EXPORTED = "a file that was exported on this page"
 NOT_KEPT = "Your progress cannot be kept at the moment: the server cannot use its data file. All pages work without it."
 
 bp = Blueprint("progress", __name__)
@@ -108,7 +112,9 @@ def seen(slug: str) -> Response:
     slug = chapter_of(slug).slug
     place = request.form.get("place") or f"/{slug}"
     if not (PLACE[0].fullmatch(place) and re.split(r"[/?]", place)[1] == slug):
-        abort(400, f'place must be an address of this section, such as /{slug}?step=3, not "{place[:60]}"')
+        allowed = f"an address of this section, such as /{slug}?step=3"
+        message = f'place must be {allowed}, not "{place[:60]}"'
+        raise BadQuery((params.Problem("place", place, message, allowed),))
     with store().writing(token()) as learner:
         learner.see(slug)
         learner.go_to(place)
@@ -117,7 +123,7 @@ def seen(slug: str) -> Response:
 
 @bp.post("/progress/solved/<exercise>")
 def solved(exercise: str) -> Response:
-    names = [one.slug for one in exercises.exercises()]
+    names = _exercises()
     if exercise not in names:
         raise NotThere(
             f'There is no exercise "{exercise[:60]}". The exercises are {", ".join(names)}.', back="/practice"
@@ -141,6 +147,7 @@ def _by_script() -> bool:
 
 @bp.get("/progress")
 def page() -> Response:
+    only({"imported": ("1",), "deleted": ("1",)})
     return private(Response(render_template("progress.html", **_page())))
 
 
@@ -171,7 +178,8 @@ def shown(kept: Progress) -> dict[str, Any]:
     return {
         "chapters": [(chapter, kept.seen.get(chapter.slug)) for chapter in chapters],
         "seen": sum(chapter.slug in kept.seen for chapter in chapters),
-        "solved": kept.solved,
+        "solved": {name: kept.solved[name] for name in _exercises() if name in kept.solved},
+        "exercises": exercises.exercises(),
         "attempts": kept.attempts,
         "best": max((attempt.score for attempt in kept.attempts if not attempt.first_open), default=None),
         "place": kept.place if title else None,
@@ -205,16 +213,25 @@ def export() -> Response:
 @bp.post("/progress/import")
 def bring_in() -> Response:
     request.max_content_length = MOST_BYTES
+    allowed = f"at most {MOST_BYTES:,} bytes"
+    try:
+        request.get_data()  # here too large is this limit; later, too many parts would be
+    except RequestEntityTooLarge:
+        return _not_imported(_wrong("file", "", allowed, f"file must have {allowed}"), 413)
     try:
         kept = from_data(_uploaded(request.files.get("file")))
         with store().writing(token()) as learner:
             learner.merge(kept)
-    except RequestEntityTooLarge:
-        abort(413, f"file must have at most {MOST_BYTES:,} bytes")
-    except ValueError as error:
-        page = {**_page(), "problem": str(error)}
-        return private(errors.answer(400, "This file cannot be imported", str(error), {}, "progress.html", page))
+    except Full as error:
+        return _not_imported(_wrong("quiz", "", f"at most {MOST_ATTEMPTS} attempts with those here", str(error)))
+    except params.Invalid as error:
+        return _not_imported(error)
     return remember(redirect("/progress?imported=1", 303), learner)  # type: ignore[arg-type]
+
+
+def _not_imported(error: params.Invalid, status: int = 400) -> Response:
+    page, title = {**_page(), "problem": str(error)}, "This file cannot be imported"
+    return private(errors.answer(status, title, str(error), errors.told(error.problems), "progress.html", page))
 
 
 @bp.get("/progress/delete")
@@ -235,13 +252,13 @@ def delete() -> Response:
 
 
 def as_data(kept: Progress) -> dict[str, Any]:
-    """Progress as the exported file has it."""
+    """Progress as the exported file has it: with what the lesson still has, so that it can be imported."""
     return {
         "format": FORMAT,
         "version": FORMAT_VERSION,
         "place": kept.place,
-        "seen": [{"section": section, "at": at} for section, at in kept.seen.items()],
-        "solved": [{"exercise": exercise, "at": at} for exercise, at in kept.solved.items()],
+        "seen": [{"section": section, "at": at} for section, at in kept.seen.items() if section in _sections()],
+        "solved": [{"exercise": name, "at": at} for name, at in kept.solved.items() if name in _exercises()],
         "quiz": [
             {"started_at": attempt.started_at, "questions": [vars(question) for question in attempt.questions]}
             for attempt in kept.attempts
@@ -250,19 +267,21 @@ def as_data(kept: Progress) -> dict[str, Any]:
 
 
 def from_data(data: Any) -> Progress:
-    """The progress in an exported file; ValueError names the first field that cannot be used."""
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise ValueError(f'format must be "{FORMAT}": choose a file that was exported on this page')
+    """The progress in an exported file; params.Invalid names the first field that cannot be used."""
+    found = data.get("format") if isinstance(data, dict) else data
+    if not isinstance(data, dict) or found != FORMAT:
+        message = f'format must be "{FORMAT}": choose {EXPORTED}'
+        raise _wrong("format", found, f'"{FORMAT}"', message)
     if data.get("version") != FORMAT_VERSION:
-        raise ValueError(f"version must be {FORMAT_VERSION}, not {_short(data.get('version'))}")
+        raise _wrong("version", data.get("version"), str(FORMAT_VERSION))
     return Progress(
-        seen={_text(e, at, "section", NAME): _text(e, at, "at", TIME) for at, e in _objects(data, "", "seen")},
-        solved={_text(e, at, "exercise", NAME): _text(e, at, "at", TIME) for at, e in _objects(data, "", "solved")},
+        seen=_first_times(data, "seen", "section", _sections()),
+        solved=_first_times(data, "solved", "exercise", _exercises()),
         attempts=tuple(
             Attempt(
                 0,
-                _text(attempt, at, "started_at", TIME),
-                tuple(_drawn(question, where) for where, question in _objects(attempt, at, "questions", 1, 20)),
+                _time(attempt, at, "started_at"),
+                tuple(_drawn(one, where) for where, one in _objects(attempt, at, "questions", QUESTIONS, QUESTIONS)),
             )
             for at, attempt in _objects(data, "", "quiz")
         ),
@@ -270,27 +289,47 @@ def from_data(data: Any) -> Progress:
     )
 
 
+def _sections() -> list[str]:
+    return [chapter.slug for chapter in contents.chapters()]
+
+
+def _exercises() -> list[str]:
+    return [exercise.slug for exercise in exercises.exercises()]
+
+
+def _first_times(data: dict[str, Any], name: str, key: str, names: list[str]) -> dict[str, str]:
+    """Names with their times; of a name that is there twice, the earlier one."""
+    first: dict[str, str] = {}
+    for where, one in _objects(data, "", name):
+        if one.get(key) not in names:
+            raise _wrong(f"{where}{key}", one.get(key), f"one of {', '.join(names)}")
+        at = _time(one, where, "at")
+        first[one[key]] = min(at, first.get(one[key], at))
+    return first
+
+
 def _drawn(data: dict[str, Any], where: str) -> Drawn:
     right = data.get("right")
     if right is not None and type(right) is not bool:
-        raise ValueError(f"{where}right must be true, false or null, not {_short(right)}")
+        raise _wrong(f"{where}right", right, "true, false or null")
     family, seed = _text(data, where, "family", FAMILY), _whole(data, where, "seed", 0, 2**53)
     objective = _whole(data, where, "objective", 1, 100)
     if right is None:
         return Drawn(family, seed, objective)
-    answer, at = _text(data, where, "answer", ANSWER), _text(data, where, "answered_at", TIME)
+    answer, at = _text(data, where, "answer", ANSWER), _time(data, where, "answered_at")
     return Drawn(family, seed, objective, answer, right, at)
 
 
 def _objects(
-    data: dict[str, Any], where: str, name: str, least: int = 0, most: int = 500
+    data: dict[str, Any], where: str, name: str, least: int = 0, most: int = MOST_ATTEMPTS
 ) -> list[tuple[str, dict[str, Any]]]:
     found = data.get(name)
     if not isinstance(found, list) or not least <= len(found) <= most:
-        raise ValueError(f"{where}{name} must be a list of {least} to {most:,} objects")
+        allowed = f"a list of {f'{least} to ' if least < most else ''}{most} objects"
+        raise _wrong(f"{where}{name}", found, allowed, f"{where}{name} must be {allowed}")
     for index, one in enumerate(found):
         if not isinstance(one, dict):
-            raise ValueError(f"{where}{name}[{index}] must be an object, not {_short(one)}")
+            raise _wrong(f"{where}{name}[{index}]", one, "an object")
     return [(f"{where}{name}[{index}].", one) for index, one in enumerate(found)]
 
 
@@ -298,16 +337,30 @@ def _text(data: dict[str, Any], where: str, name: str, form: tuple[re.Pattern[st
     value = data.get(name)
     pattern, allowed = form
     if not isinstance(value, str) or not pattern.fullmatch(value):
-        raise ValueError(f"{where}{name} must be {allowed}, not {_short(value)}")
-    value.encode()  # half of a surrogate pair is a ValueError too
+        raise _wrong(f"{where}{name}", value, allowed)
     return value
+
+
+def _time(data: dict[str, Any], where: str, name: str) -> str:
+    text = _text(data, where, name, TIME)
+    try:
+        if EARLIEST <= datetime.strptime(text, "%Y-%m-%dT%H:%M:%S%z") <= datetime.now(UTC) + AHEAD:
+            return text
+    except ValueError:  # such as a 30th of February
+        pass
+    raise _wrong(f"{where}{name}", text, TIME[1])
 
 
 def _whole(data: dict[str, Any], where: str, name: str, low: int, high: int) -> int:
     value = data.get(name)
     if type(value) is not int or not low <= value <= high:
-        raise ValueError(f"{where}{name} must be a whole number from {low} to {high}, not {_short(value)}")
+        raise _wrong(f"{where}{name}", value, f"a whole number from {low} to {high}")
     return value
+
+
+def _wrong(field: str, value: Any, allowed: str, message: str = "") -> params.Invalid:
+    message = message or f"{field} must be {allowed}, not {_short(value)}"
+    return params.Invalid((params.Problem(field, _short(value), message, allowed),))
 
 
 def _short(value: Any) -> str:
@@ -319,8 +372,8 @@ def _short(value: Any) -> str:
 
 def _uploaded(file: FileStorage | None) -> Any:
     if not file or not file.filename:
-        raise ValueError("file must be chosen: a file that was exported on this page")
+        raise _wrong("file", None, EXPORTED, f"file must be chosen: {EXPORTED}")
     try:
         return json.loads(file.read())
     except (ValueError, RecursionError):
-        raise ValueError("file must be JSON, as it was exported on this page") from None
+        raise _wrong("file", file.filename, EXPORTED, "file must be JSON, as it was exported on this page") from None

@@ -8,11 +8,11 @@ from typing import Any
 from flask import Blueprint, Response, redirect, render_template, request
 from itsdangerous import BadSignature, URLSafeSerializer
 
-from lessons import contents, quiz
+from lessons import contents, params, quiz
 from webapp import errors, listing, pages, progress, prose
 from webapp.asked import NotThere
 from webapp.progress import LONGEST_ANSWER, private, remember, store, token
-from webapp.store import Attempt, Drawn, Unusable, now
+from webapp.store import Attempt, Drawn, Full, Unusable, now
 
 PASS = 4
 LOOSE_BYTES = 400  # of an answer that has to fit into an address, with four others
@@ -46,7 +46,7 @@ def start() -> Response:
         drawn = () if _open(attempts) else _draw(attempts)  # takes a while, so before others have to wait
         with store().writing(token()) as learner:
             attempt = _open(learner.attempts()) or learner.add(drawn)
-    except Unusable:
+    except (Unusable, Full):
         return redirect(f"/quiz/{_loose(Attempt('', now(), _draw(())))}/1", 303)  # type: ignore[return-value]
     return remember(redirect(f"/quiz/{attempt.id}/{attempt.first_open}", 303), learner)  # type: ignore[arg-type]
 
@@ -88,10 +88,10 @@ def answer(id: str, number: str) -> Response:
     if drawn.right is None:
         try:
             text, right = _judged(drawn)
-        except ValueError as error:
-            page = {**_page(attempt, nth), "problem": str(error)}
+        except params.Invalid as error:
+            page, title = {**_page(attempt, nth), "problem": str(error)}, "This answer cannot be taken"
             return private(
-                errors.answer(400, "This answer cannot be taken", str(error), {}, "quiz_question.html", page)
+                errors.answer(400, title, str(error), errors.told(error.problems), "quiz_question.html", page)
             )
         if isinstance(attempt.id, int):
             with store().writing(token()) as learner:
@@ -103,20 +103,32 @@ def answer(id: str, number: str) -> Response:
 
 
 def _judged(drawn: Drawn) -> tuple[str, bool]:
-    """The answer in the request, and whether it is right; ValueError for one that cannot be taken."""
+    """The answer in the request, and whether it is right; params.Invalid for one that cannot be taken."""
     text, question = request.form.get("answer", "").replace("\r\n", "\n"), _question(drawn)
     if question is None:
-        raise ValueError("This question is no longer in the quiz; start a new attempt")
+        message = "This question is no longer in the quiz; start a new attempt"
+        raise _wrong("answer", text, "to a question of the quiz", message)
     if len(text) > LONGEST_ANSWER:
-        raise ValueError(f"answer must have at most {LONGEST_ANSWER:,} characters, not {len(text):,}")
+        allowed = f"at most {LONGEST_ANSWER:,} characters"
+        raise _wrong("answer", text, allowed, f"answer must have {allowed}, not {len(text):,}")
     if question.kind == "write":
-        outcome = request.form.get("outcome")
+        outcome = request.form.get("outcome", "")
         if outcome not in ("passed", "given up"):
-            raise ValueError("outcome must be passed or given up; press Run and check, which needs JavaScript")
+            message = "outcome must be passed or given up; press Run and check, which needs JavaScript"
+            raise _wrong("outcome", outcome, "passed or given up", message)
         return text, outcome == "passed"  # it was run in the learner's browser, whose word this is
+    allowed = f"one of {', '.join(o.key for o in question.options)}" if question.options else "what is printed"
     if not text.strip():
-        raise ValueError("answer must not be empty: " + ("choose one" if question.options else "write what is printed"))
-    return text, quiz.judge(question, text).right
+        hint = "choose one" if question.options else "write what is printed"
+        raise _wrong("answer", text, allowed, f"answer must not be empty: {hint}")
+    try:
+        return text, quiz.judge(question, text).right
+    except ValueError as error:
+        raise _wrong("answer", text, allowed, str(error)) from None
+
+
+def _wrong(field: str, value: str, allowed: str, message: str) -> params.Invalid:
+    return params.Invalid((params.Problem(field, value, message, allowed),))
 
 
 def _page(attempt: Attempt, number: int) -> dict[str, Any]:

@@ -5,6 +5,7 @@ but the file. A learner is known by a random token; the file has only its hash.
 """
 
 import hashlib
+import json
 import logging
 import os
 import secrets
@@ -13,10 +14,14 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 
 FILE = "queue-lab.sqlite3"
 KEPT_DAYS = 400  # after the last visit; by then the cookie, which lasts a year, is gone
+# Of one learner, so that all of it fits into a file that can be imported.
+MOST_ATTEMPTS = 500
+MOST_ANSWER_BYTES = 200_000  # of all answers, as JSON; past it only whether they are right is kept
 BUSY_MS = 1_000  # a wait for another process holds up this one's streams, so it is short
 MIGRATIONS = (
     # A file's user_version is the number of these that it has been through. Add to the end, change nothing above.
@@ -69,7 +74,8 @@ class Unusable(Exception):
     """The file cannot be used now; why is in the log."""
 
 
-MOST_ATTEMPTS = 500  # of one learner, as an import could bring without end
+class Full(ValueError):
+    """A learner has as many attempts as are kept."""
 
 
 @dataclass(frozen=True)
@@ -233,31 +239,34 @@ class Learner:
         return tuple(Attempt(id, at, tuple(questions.get(id, ()))) for id, at in started)
 
     def add(self, questions: tuple[Drawn, ...], started_at: str | None = None) -> Attempt:
-        """A new attempt with these questions."""
+        """A new attempt with these questions and their answers; Full."""
         [(last,)] = self._rows("SELECT coalesce(max(attempt), 0) FROM attempts WHERE learner = ?")
+        if last >= MOST_ATTEMPTS:
+            raise Full(f"quiz would have more than the {MOST_ATTEMPTS} attempts that are kept")
         attempt = Attempt(last + 1, started_at or now(), questions)
         self._connection.execute("INSERT INTO attempts VALUES (?, ?, ?)", (self.id, attempt.id, attempt.started_at))
         self._connection.executemany(
-            "INSERT INTO questions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                (self.id, attempt.id, number, q.family, q.seed, q.objective, q.answer, q.right, q.answered_at)
-                for number, q in enumerate(questions, start=1)
-            ],
+            "INSERT INTO questions VALUES (?, ?, ?, ?, ?, ?, NULL, NULL, NULL)",
+            [(self.id, last + 1, number, q.family, q.seed, q.objective) for number, q in enumerate(questions, start=1)],
         )
+        self._answer_all(last + 1, questions)
         return attempt
 
     def answer(self, attempt: int, number: int, answer: str, right: bool, at: str | None = None) -> None:
-        """Keep the answer to a question that has none; else the first one stays."""
-        self._connection.execute(
+        """Keep the answer to a question that has none; else the first one stays. Too long a text is left out."""
+        if _size(answer) > self._room:
+            answer = ""
+        changed = self._connection.execute(
             "UPDATE questions SET answer = ?, is_right = ?, answered_at = ?"
             " WHERE learner = ? AND attempt = ? AND number = ? AND is_right IS NULL",
             (answer, right, at or now(), self.id, attempt, number),
         )
+        self._room -= _size(answer) * changed.rowcount
 
     def merge(self, other: Progress) -> None:
         """Add what was kept elsewhere. The same twice is the same once, and the place here stays.
 
-        ValueError when that would be more attempts than a learner may keep.
+        Full when that would be more attempts than a learner may keep.
         """
         for section, at in other.seen.items():
             self.see(section, at)
@@ -265,14 +274,10 @@ class Learner:
             self.solve(exercise, at)
         known = {_signature(attempt): attempt for attempt in self.attempts()}
         for attempt in other.attempts:
-            if _signature(attempt) not in known:
-                if len(known) >= MOST_ATTEMPTS:
-                    raise ValueError(f"quiz would have more than the {MOST_ATTEMPTS} attempts that are kept")
+            if mine := known.get(_signature(attempt)):
+                self._answer_all(int(mine.id), attempt.questions)
+            else:
                 known[_signature(attempt)] = self.add(attempt.questions, attempt.started_at)
-            for number, drawn in enumerate(attempt.questions, start=1):
-                if drawn.right is not None:
-                    mine = int(known[_signature(attempt)].id)
-                    self.answer(mine, number, drawn.answer or "", drawn.right, drawn.answered_at)
         if other.place:
             self._connection.execute(
                 "UPDATE learners SET place = coalesce(place, ?) WHERE id = ?", (other.place, self.id)
@@ -281,6 +286,17 @@ class Learner:
     def forget(self) -> None:
         """Delete the learner and all that is kept about them."""
         self._connection.execute("DELETE FROM learners WHERE id = ?", (self.id,))
+
+    @cached_property
+    def _room(self) -> int:
+        """The bytes that further answers may take."""
+        answers = self._rows("SELECT answer FROM questions WHERE learner = ? AND answer IS NOT NULL")
+        return MOST_ANSWER_BYTES - sum(_size(answer) for (answer,) in answers)
+
+    def _answer_all(self, attempt: int, questions: tuple[Drawn, ...]) -> None:
+        for number, drawn in enumerate(questions, start=1):
+            if drawn.right is not None:
+                self.answer(attempt, number, drawn.answer or "", drawn.right, drawn.answered_at)
 
     def _note(self, table: str, name: str, value: str, at: str | None) -> None:
         self._connection.execute(
@@ -314,6 +330,10 @@ def _new(connection: sqlite3.Connection) -> Learner:
 
 def _hash(token: str) -> bytes:
     return hashlib.sha256(token.encode()).digest()  # the token is random and long: salt and slowness add nothing
+
+
+def _size(answer: str) -> int:
+    return len(json.dumps(answer)) - len('""')
 
 
 def _signature(attempt: Attempt) -> tuple:

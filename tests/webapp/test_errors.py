@@ -422,3 +422,42 @@ def test_an_answer_given_twice_to_an_exercise_is_refused(client):
     response = client.get("/practice/sms-consumer?crash=once&crash=twice")
 
     assert (400, True) == (response.status_code, "crash must be given once, not 2 times" in response.text)
+
+
+# Pages without a run
+
+
+@pytest.mark.parametrize("path", ["/retries/edit", "/progress", "/practice/full-jitter", "/testing/run.json"])
+def test_a_field_that_a_page_does_not_have_is_refused(path, refused):
+    mimetype, body = refused(path, "colour=red", Accept="application/json")
+    (problem,) = json.loads(body)["problems"]
+
+    assert "application/json" == mimetype
+    assert ("colour", "red") == (problem["field"], problem["value"])
+    assert f'there is no field "colour": it must be {problem["allowed"]}' == problem["message"]
+
+
+@pytest.mark.parametrize("path", ["/", "/glossary", "/recap", "/practice", "/healthz"])
+def test_what_somebody_adds_to_the_address_of_a_page_without_fields_is_no_matter(path, client):
+    assert 200 == client.get(f"{path}?fbclid=1").status_code
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("/retries/edit?file=a&file=b", "file must be given once, not 2 times"),
+        ("/progress?imported=1&imported=1", "imported must be given once, not 2 times"),
+        ("/progress?deleted=yes", 'deleted must be 1, not "yes"'),
+        ("/retries/edit?colour=red", 'there is no field "colour": it must be one of file'),
+        ("/practice/full-jitter?colour=red", 'there is no field "colour": it must be left out'),
+    ],
+)
+def test_a_field_that_cannot_be_read_is_named_with_what_is_allowed(address, message, client):
+    response = client.get(address, headers={"Accept": "text/plain"})
+
+    assert (400, message + "\n") == (response.status_code, response.text)
+
+
+def test_what_is_not_there_stays_so_whatever_is_asked(missing):
+    for path in ("/no-such", "/practice/no-such", "/no-such/run.txt", "/a/b/c"):
+        missing(f"{path}?colour=red")

@@ -1,14 +1,14 @@
 """What a learner has done: noted, shown, exported, imported, deleted, and only for their own browser."""
 
-import io
 import json
 import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lessons import contents
+from lessons import contents, exercises, quiz
 from webapp import create_app, progress
-from webapp.store import Store
+from webapp.store import MOST_ANSWER_BYTES, MOST_ATTEMPTS, Store
 
 FIRST, SECOND = (chapter.slug for chapter in contents.chapters()[:2])
 ANSWERED = {
@@ -17,16 +17,16 @@ ANSWERED = {
     "objective": 2,
     "answer": "a",
     "right": False,
-    "answered_at": "2027-01-01T00:00:00Z",
+    "answered_at": "2026-01-01T00:00:00Z",
 }
 OPEN = {**ANSWERED, "answer": None, "right": None, "answered_at": None}
 FILE = {
     "format": "queue-lab-progress",
     "version": 1,
     "place": f"/{SECOND}?step=2",
-    "seen": [{"section": FIRST, "at": "2027-01-01T00:00:00Z"}],
-    "solved": [{"exercise": "full-jitter", "at": "2027-01-01T00:00:00Z"}],
-    "quiz": [{"started_at": "2027-01-01T00:00:00Z", "questions": [ANSWERED, OPEN]}],
+    "seen": [{"section": FIRST, "at": "2026-01-01T00:00:00Z"}],
+    "solved": [{"exercise": "full-jitter", "at": "2026-01-01T00:00:00Z"}],
+    "quiz": [{"started_at": "2026-01-01T00:00:00Z", "questions": [ANSWERED, OPEN, OPEN, OPEN, OPEN]}],
 }
 
 
@@ -54,9 +54,13 @@ def learner(site):
 
 def send(browser, data, **headers):
     text = data if isinstance(data, str) else json.dumps(data)
-    return browser.post(
-        "/progress/import", data={"file": (io.BytesIO(text.encode()), "progress.json")}, headers=headers
-    )
+    return browser.post("/progress/import", **form(('file"; filename="progress.json', text)), headers=headers)
+
+
+def form(*parts):
+    """What a browser sends; the test client's own form leaves a temporary file open when it is large."""
+    each = [f'--b\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{text}\r\n' for name, text in parts]
+    return {"data": "".join([*each, "--b--\r\n"]).encode(), "content_type": "multipart/form-data; boundary=b"}
 
 
 # Noting
@@ -120,6 +124,8 @@ def test_a_place_must_be_in_the_section(place, learner):
 
     assert 400 == response.status_code
     assert "place must be an address of this section" in response.text
+    data = learner.post(f"/progress/seen/{FIRST}", data={"place": place}, headers={"Accept": "application/json"})
+    assert [("place", place)] == [(one["field"], one["value"]) for one in data.json["problems"]]
 
 
 # The cookie
@@ -194,7 +200,9 @@ def test_the_page_lists_what_is_kept(learner, read):
 
     assert [chapter.title for chapter in contents.chapters()] == [one.one("a").text for one in sections]
     assert [True] + [False] * (len(sections) - 1) == ["is-done" in one.classes for one in sections]
-    assert "Full jitter" in shown.one("section", aria_labelledby="h-exercises").text
+    [solved] = shown.one("section", aria_labelledby="h-exercises").all("li")
+    exercise = exercises.exercise("full-jitter")
+    assert (exercise.title, f"/practice/{exercise.slug}") == (solved.one("a").text, solved.one("a")["href"])
     assert "open at question 2" in shown.one("section", aria_labelledby="h-quiz").text
     assert f"/{SECOND}?step=2" in [link["href"] for link in shown.all("a", class_="primary")]
 
@@ -208,6 +216,65 @@ def test_what_was_exported_can_be_imported_elsewhere(learner, site):
 
     assert 'attachment; filename="queue-lab-progress.json"' == exported.headers["Content-Disposition"]
     assert FILE == exported.json == other.get("/progress/export.json").json
+
+
+def largest():
+    """A file with as much as may be in one, but for its answers."""
+    question = {**OPEN, "family": "f" * 80, "objective": 100}
+    started = datetime(2026, 1, 1)
+    attempts = [
+        {
+            "started_at": (started + timedelta(hours=number)).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "questions": [{**question, "seed": 2**53 - place} for place in range(progress.QUESTIONS)],
+        }
+        for number in range(MOST_ATTEMPTS)
+    ]
+    at = "2026-01-01T00:00:00Z"
+    seen = [{"section": chapter.slug, "at": at} for chapter in contents.chapters()]
+    solved = [{"exercise": exercise.slug, "at": at} for exercise in exercises.exercises()]
+    return {**FILE, "place": f"/{SECOND}?" + '"' * 4_000, "seen": seen, "solved": solved, "quiz": attempts}
+
+
+@pytest.mark.parametrize("text", ["\x01", "\x7f", '"', "₦", "😀", "x"])
+def test_the_most_that_can_be_kept_can_be_exported_and_imported(text, learner, site, monkeypatch):
+    monkeypatch.setattr(site.json, "compact", False)  # as with --debug, where the file is longer
+    assert 303 == send(learner, largest()).status_code
+    with site.extensions["store"].writing(learner.get_cookie("learner").value) as known:
+        for n in range(MOST_ATTEMPTS * progress.QUESTIONS):  # long ones first, short ones where no long one fits
+            known.answer(n // 5 + 1, n % 5 + 1, text * max(progress.LONGEST_ANSWER >> n // 10, 1), False)
+    exported = learner.get("/progress/export.json")
+    other = site.test_client()
+    answers = [question["answer"] for attempt in exported.json["quiz"] for question in attempt["questions"]]
+
+    assert MOST_ATTEMPTS * progress.QUESTIONS == len(answers)
+    assert 0 <= MOST_ANSWER_BYTES - sum(len(json.dumps(answer)) - 2 for answer in answers) < len(json.dumps(text)) - 2
+    assert "/progress?imported=1" == send(other, exported.text).headers.get("Location")
+    assert exported.json == other.get("/progress/export.json").json
+
+
+def test_what_the_lesson_no_longer_has_is_not_exported(learner, site):
+    send(learner, FILE)
+    with site.extensions["store"].writing(learner.get_cookie("learner").value) as known:
+        known.see("an-old-section")
+        known.solve("an-old-exercise")
+
+    assert FILE == learner.get("/progress/export.json").json
+    assert "an-old" not in learner.get("/progress").text
+    assert "1 exercise solved" in " ".join(re.sub("<[^>]*>", "", learner.get("/progress").text).split())
+
+
+def test_of_a_name_that_a_file_has_twice_the_first_time_counts(learner):
+    times = [f"2026-0{month}-01T00:00:00Z" for month in (2, 1, 3)]
+    seen = [{"section": FIRST, "at": at} for at in times]
+    solved = [{"exercise": "full-jitter", "at": at} for at in times]
+    send(learner, {**FILE, "seen": seen, "solved": solved})
+    kept = learner.get("/progress/export.json").json
+
+    assert ([times[1]], [times[1]]) == ([one["at"] for one in kept["seen"]], [one["at"] for one in kept["solved"]])
+
+
+def test_an_attempt_has_as_many_questions_as_the_quiz_draws():
+    assert len(quiz.draw(1)) == progress.QUESTIONS
 
 
 def test_importing_keeps_what_is_there(learner):
@@ -240,14 +307,19 @@ def changed(*path_and_value):
         (changed("place", "//elsewhere"), 'place must be an address in this lesson, such as /name?step=3, not "//els'),
         (changed("seen", None), "seen must be a list"),
         (changed("seen", 0, 5), "seen[0] must be an object, not 5"),
-        (changed("seen", 0, "section", "A B"), 'seen[0].section must be one to 40 of a-z, 0-9 and "-", not "A B"'),
-        (changed("seen", 0, "at", "yesterday"), "seen[0].at must be a time such as"),
-        (changed("solved", 0, "exercise", None), "solved[0].exercise must be"),
-        (changed("quiz", 0, "questions", []), "quiz[0].questions must be a list of 1 to 20"),
+        (changed("seen", 0, "section", "A B"), f"seen[0].section must be one of {FIRST}, {SECOND}, "),
+        (changed("seen", 0, "section", [FIRST]), f"seen[0].section must be one of {FIRST}, {SECOND}, "),
+        (changed("seen", 0, "at", "yesterday"), "seen[0].at must be a time from 2020 to now, such as"),
+        (changed("solved", 0, "exercise", None), "solved[0].exercise must be one of full-jitter, "),
+        (changed("solved", 0, "exercise", "no-such"), "solved[0].exercise must be one of full-jitter, "),
+        (changed("quiz", {}), "quiz must be a list of 0 to 500 objects"),
+        (changed("quiz", 0, "questions", []), "quiz[0].questions must be a list of 5 objects"),
+        (changed("quiz", 0, "questions", [ANSWERED] * 4), "quiz[0].questions must be a list of 5 objects"),
+        (changed("quiz", 0, "questions", [ANSWERED] * 20), "quiz[0].questions must be a list of 5 objects"),
         (changed("quiz", 0, "questions", 0, "seed", -1), "quiz[0].questions[0].seed must be a whole number"),
         (changed("quiz", 0, "questions", 0, "seed", True), "quiz[0].questions[0].seed must be a whole number"),
         (changed("quiz", 0, "questions", 0, "right", 1), "quiz[0].questions[0].right must be true, false or null"),
-        (changed("quiz", 0, "questions", 0, "answer", "\ud800"), "file must be JSON"),
+        (changed("quiz", 0, "questions", 0, "answer", "\ud800"), "quiz[0].questions[0].answer must be text"),
         (changed("quiz", 0, "questions", 0, "answer", "x" * 20_001), "quiz[0].questions[0].answer must be text"),
     ],
     ids=lambda value: value if isinstance(value, str) and len(value) < 60 else "",
@@ -257,10 +329,47 @@ def test_a_file_that_cannot_be_used_names_the_field_and_changes_nothing(data, me
     problem = read(response.text).one(id="e-file").text
 
     assert 400 == response.status_code
-    assert message in problem or "\ud800" in json.dumps(data, ensure_ascii=False)
+    assert message in problem
     assert not path.exists()
-    if message in problem:
-        assert message in send(learner, data, Accept="application/json").json["message"]
+    told = send(learner, data, Accept="application/json").json
+    [one] = told["problems"]
+    assert {"field", "value", "allowed", "message"} == set(one)
+    assert message in told["message"] == one["message"]
+    assert message.startswith(one["field"])
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        "2019-12-31T23:59:59Z",
+        "0000-01-01T00:00:00Z",
+        "-026-01-01T00:00:00Z",
+        "9999-01-01T00:00:00Z",
+        (datetime.now(UTC) + timedelta(days=2)).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "2026-02-30T00:00:00Z",
+        "2026-13-01T00:00:00Z",
+        "2026-01-01T24:00:00Z",
+        "2026-01-01T00:00:60Z",
+        "2026-01-01",
+        "٢٠٢٦-01-01T00:00:00Z",
+        1_767_225_600,
+    ],
+)
+@pytest.mark.parametrize(
+    "way",
+    [
+        ("seen", 0, "at"),
+        ("solved", 0, "at"),
+        ("quiz", 0, "started_at"),
+        ("quiz", 0, "questions", 0, "answered_at"),
+    ],
+)
+def test_a_time_that_cannot_have_been_is_refused(way, time, learner):
+    told = send(learner, changed(*way, time), Accept="application/json")
+    [problem] = told.json["problems"]
+
+    assert (400, "a time from 2020 to now, such as 2026-01-31T09:30:00Z") == (told.status_code, problem["allowed"])
+    assert f"{way[-1]} must be a time from 2020 to now, " in problem["message"]
 
 
 def test_no_file_and_too_large_a_file_are_refused(learner, monkeypatch):
@@ -270,7 +379,19 @@ def test_no_file_and_too_large_a_file_are_refused(learner, monkeypatch):
 
     assert (400, 413) == (none.status_code, large.status_code)
     assert "file must be chosen" in none.text
-    assert "at most 1,000 bytes" in large.text
+    assert "file must have at most 1,000 bytes" in large.text
+    large = send(learner, "x" * 1_001, Accept="application/json")
+    assert (413, ["file"]) == (large.status_code, [problem["field"] for problem in large.json["problems"]])
+
+
+@pytest.mark.parametrize("address", ["/progress/import", f"/progress/seen/{FIRST}"])
+@pytest.mark.parametrize("parts", [[("part", "x")] * 1_001, [("part", "x" * 500_001)]], ids=len)
+def test_a_form_of_too_many_parts_is_not_called_too_large_a_file(address, parts, learner):
+    response = learner.post(address, **form(*parts))
+
+    assert 413 == response.status_code
+    assert "A form must have at most 1,000 parts, and at most 500,000 bytes beside its files." in response.text
+    assert "file must have" not in response.text
 
 
 def test_deleting_asks_first_and_leaves_nothing(learner, read):
@@ -333,13 +454,14 @@ def test_a_file_with_what_no_text_can_be_is_refused_by_name(field, value, learne
 
 def test_imports_cannot_add_up_without_end(learner, monkeypatch):
     monkeypatch.setattr("webapp.store.MOST_ATTEMPTS", 3)
-    asked = [{"family": "a", "seed": 1, "objective": 1, "right": None}]
+    asked = [{"family": "a", "seed": 1, "objective": 1, "right": None}] * 5
 
     def imported(year):
         attempts = [{"started_at": f"{year}-01-0{day}T00:00:00Z", "questions": asked} for day in (1, 2)]
         kept = {"format": progress.FORMAT, "version": progress.FORMAT_VERSION, "seen": [], "solved": []}
-        return send(learner, json.dumps({**kept, "quiz": attempts}))
+        return send(learner, json.dumps({**kept, "quiz": attempts}), Accept="application/json")
 
     assert 303 == imported(2025).status_code
     refused = imported(2026)
     assert (400, True) == (refused.status_code, "more than the 3 attempts" in refused.text)
+    assert ["quiz"] == [problem["field"] for problem in refused.json["problems"]]

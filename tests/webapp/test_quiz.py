@@ -241,6 +241,29 @@ def test_pages_of_the_quiz_are_not_kept_by_a_browser(given, learner):
         assert "private, no-store" == learner.get(address).headers["Cache-Control"]
 
 
+def test_past_the_most_attempts_that_are_kept_one_lives_in_its_address(given, learner, read, monkeypatch):
+    question = given("choose")
+    monkeypatch.setattr("webapp.store.MOST_ATTEMPTS", 1)
+    assert "/quiz/1/1" == learner.post("/quiz").headers["Location"], "the open one goes on"
+    learner.post("/quiz/1/1", data=answer_to(question, True))
+    for number, drawn in enumerate(attempts(learner)[0]["questions"][1:], start=2):
+        learner.post(f"/quiz/1/{number}", data=answer_to(asked(drawn), True))
+    address = learner.post("/quiz").headers["Location"]
+
+    assert "not kept" in read(learner.get(address).text).one(class_="notice").text
+    assert 1 == len(attempts(learner))
+
+
+def test_an_answer_past_the_most_that_is_kept_is_still_judged(given, learner, monkeypatch):
+    question = given("write")
+    monkeypatch.setattr("webapp.store.MOST_ANSWER_BYTES", 10)
+    learner.post("/quiz/1/1", data=answer_to(question, True))
+    first = attempts(learner)[0]["questions"][0]
+
+    assert ("", True) == (first["answer"], first["right"])
+    assert "Your code passes the check" in learner.get("/quiz/1/1").text
+
+
 # The result
 
 
@@ -326,6 +349,10 @@ def test_an_answer_that_cannot_be_one_is_400_and_not_kept(kind, sent, message, g
     assert [400] * 3 == [answer.status_code for answer in (page, data, text)]
     assert message in read(page.text).one(id="problem").text
     assert message in data.json["message"]
+    [problem] = data.json["problems"]
+    field = message.partition(" ")[0]
+    assert {**problem, "field": field, "value": sent.get(field, ""), "message": data.json["message"]} == problem
+    assert problem["allowed"]
     assert message in text.text
     assert None is attempts(learner)[0]["questions"][0]["right"]
 

@@ -219,6 +219,32 @@ def test_the_first_answer_counts(kept):
     assert (0, 1) == (kept_attempt.score, kept_attempt.first_open)
 
 
+def test_answers_are_kept_with_their_text_while_there_is_room(kept, monkeypatch):
+    monkeypatch.setattr(store, "MOST_ANSWER_BYTES", 6)
+    with kept.writing(None) as learner:
+        attempt = learner.add(FIVE)
+        for number, text in enumerate(("1234", "too long", "56", "7", ""), start=1):
+            learner.answer(attempt.id, number, text, True)
+            learner.answer(attempt.id, number, text, True)  # takes no room again
+        same = learner.attempts()
+    with kept.writing(learner.token) as learner:
+        learner.answer(learner.add(FIVE).id, 1, "1234", True)
+        later = learner.attempts()
+
+    assert ["1234", "", "56", "", ""] == [question.answer for question in same[0].questions]
+    assert [5, 1] == [attempt.score for attempt in later]
+    assert "" == later[1].questions[0].answer
+
+
+def test_there_is_a_most_of_attempts(kept, monkeypatch):
+    monkeypatch.setattr(store, "MOST_ATTEMPTS", 2)
+    with kept.writing(None) as learner:
+        learner.add(FIVE)
+        learner.add(FIVE)
+    with pytest.raises(store.Full, match="more than the 2 attempts"), kept.writing(learner.token) as learner:
+        learner.add(FIVE)
+
+
 def test_learners_do_not_see_one_another(kept):
     one, other = new(kept), new(kept)
     with kept.writing(one) as learner:
