@@ -13,7 +13,7 @@ import sys
 import traceback
 import types
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 FILE = "exercise.py"
@@ -70,7 +70,7 @@ class Diary:
             got = show(answer)
         except Crash:
             answer, got = None, CRASHED
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             answer, got = None, raised(error)
             if got.startswith(expected) and expected.endswith(" was raised"):
                 return None
@@ -118,12 +118,19 @@ def judge(
     broken = [schedule for schedule in schedules if _try(code, name, play, schedule)]
     if not broken:
         return Verdict(True, len(schedules))
+
+    def fails(schedule: Schedule) -> Verdict | None:
+        return _try(code, name, play, schedule)
+
+    def steps(schedule: Schedule) -> int:
+        return len(verdict.steps) if (verdict := fails(schedule)) else 0
+
     # Different roots lead to different shortest ones; the shortest of all is the easiest to read.
     broken.sort(key=len)
-    shrunk = [shrink(lambda schedule: _try(code, name, play, schedule), one) for one in broken[:SHRUNK]]
-    verdicts = [verdict for schedule in shrunk if (verdict := _try(code, name, play, schedule))]
-    shortest = min(verdicts, key=lambda verdict: len(verdict.steps))
-    return Verdict(False, len(schedules), shortest.steps, shortest.expected, shortest.got, shortest.printed)
+    shortest = min((shrink(fails, one) for one in broken[:SHRUNK]), key=steps)
+    simplest = fails(shrink(fails, simplify(fails, shortest, schedules)))
+    assert simplest
+    return replace(simplest, tried=len(schedules))
 
 
 def shrink(fails: Callable[[Schedule], object], schedule: Schedule) -> Schedule:
@@ -142,6 +149,21 @@ def shrink(fails: Callable[[Schedule], object], schedule: Schedule) -> Schedule:
         size = max(size // 2, 1)
 
 
+def simplify(fails: Callable[[Schedule], object], schedule: Schedule, known: Sequence[Schedule]) -> Schedule:
+    """The schedule with other values that still fails; the sooner a value stands in those known, the simpler it is."""
+    for at, operation in enumerate(schedule):
+        alike = [one for schedule in known for one in schedule if one[0] == operation[0]]
+        for place in range(1, len(operation)):
+            for value in dict.fromkeys(one[place] for one in alike):
+                if value == operation[place]:
+                    break
+                simpler = (*operation[:place], value, *operation[place + 1 :])
+                candidate = (*schedule[:at], simpler, *schedule[at + 1 :])
+                if fails(candidate):
+                    return simplify(fails, candidate, known)
+    return schedule
+
+
 def _try(code: types.CodeType, name: str, play: Play, schedule: Schedule) -> Verdict | None:
     """None, or what went wrong. The code is run anew for each schedule: nothing is left over from the last."""
     diary, printed = Diary(), io.StringIO()
@@ -156,7 +178,7 @@ def _try(code: types.CodeType, name: str, play: Play, schedule: Schedule) -> Ver
             play(getattr(module, name), schedule, diary)
         except Wrong as error:
             wrong = error
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             wrong = Wrong("no error", raised(error))
     if wrong is None:
         return None

@@ -4,17 +4,15 @@ A chapter with a `demo.py` is a section: it has a program that can be run.
 """
 
 import importlib
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from lessons.excerpts import LESSONS, opening, source
 from lessons.recorder import Recorder, record
 from lessons.recording import Recording
-
-LESSONS = Path(__file__).resolve().parent
 
 
 @dataclass(frozen=True)
@@ -72,15 +70,11 @@ def section(slug: str) -> Section:
 
 
 def _load(folder: Path, number: int) -> Chapter:
-    # text.md: "# Title", then one paragraph that sums the chapter up, then the rest.
-    heading, _, rest = (folder / "text.md").read_text(encoding="utf-8").partition("\n\n")
-    summary, _, text = rest.partition("\n\n")
-    slug = re.sub(r"^s\d\d_", "", folder.name).replace("_", "-")
-    title, summary = heading.removeprefix("# ").strip(), " ".join(summary.split())
+    slug, title, summary, text = opening(f"{folder.name}/text.md")
     if not (folder / "demo.py").is_file():
         return Chapter(slug, number, title, summary, text, folder.name)
     demo = importlib.import_module(f"lessons.{folder.name}.demo")
-    expected = (folder / "expected.txt").read_text(encoding="utf-8")
+    expected = source(f"{folder.name}/expected.txt")
     has_drive = (folder / "drive.py").is_file()
     controls = importlib.import_module(f"lessons.{folder.name}.drive").controls if has_drive else None
     return Section(slug, number, title, summary, text, folder.name, expected, demo.Params, demo.run, controls)

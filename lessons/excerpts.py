@@ -23,6 +23,23 @@ class Excerpt:
 
 
 @cache
+def source(file: str) -> str:
+    """The text of a file of the lesson."""
+    return (LESSONS / file).read_text(encoding="utf-8")
+
+
+def opening(file: str) -> tuple[str, str, str, str]:
+    """Slug, title, summary and rest of a text: "# Title", then one paragraph that sums it up, then the rest.
+
+    The slug is its folder's name without the number: "job-queue" for "s02_job_queue".
+    """
+    heading, _, rest = source(file).partition("\n\n")
+    summary, _, rest = rest.partition("\n\n")
+    slug = Path(file).parent.name.partition("_")[2].replace("_", "-")
+    return slug, heading.removeprefix("# ").strip(), " ".join(summary.split()), rest
+
+
+@cache
 def named(file: str, name: str) -> Excerpt:
     """A class, function, method or constant, such as ("reference/job_queue.py", "JobQueue.claim").
 
@@ -62,7 +79,7 @@ def _definitions(file: str) -> tuple[tuple[str, ast.stmt], ...]:
                 case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
                     found.append((prefix + name, node))
 
-    collect(ast.parse((LESSONS / file).read_text(encoding="utf-8")).body, "")
+    collect(ast.parse(source(file)).body, "")
     return tuple(found)
 
 
@@ -73,5 +90,4 @@ def _first_line(node: ast.stmt) -> int:
 
 def _excerpt(file: str, name: str, node: ast.stmt) -> Excerpt:
     first = _first_line(node)
-    lines = (LESSONS / file).read_text(encoding="utf-8").splitlines()[first - 1 : node.end_lineno]
-    return Excerpt(file, name, first, tuple(lines))
+    return Excerpt(file, name, first, tuple(source(file).splitlines()[first - 1 : node.end_lineno]))

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-LESSONS = Path(__file__).resolve().parent
+from lessons.excerpts import LESSONS, opening, source
 
 
 @dataclass(frozen=True)
@@ -84,31 +84,31 @@ def exercise(slug: str) -> Exercise:
 
 
 def _load(folder: Path, number: int) -> Exercise:
-    heading, _, rest = (folder / "task.md").read_text(encoding="utf-8").partition("\n\n")
-    summary, _, rest = rest.partition("\n\n")
+    place = folder.relative_to(LESSONS).as_posix()
+    slug, title, summary, rest = opening(f"{place}/task.md")
     task, _, rest = rest.partition("\n## Hints\n")
     hints, _, afterwards = rest.partition("\n## Afterwards\n")
-    package = ".".join(("lessons", *folder.relative_to(LESSONS).parts))
+    package = f"lessons.{place.replace('/', '.')}"
     questions = None
     if (folder / "ask.py").is_file():
         ask = importlib.import_module(f"{package}.ask")
         questions = Questions(ask.Params, ask.GROUPS, ask.decide)
     return Exercise(
-        slug=re.sub(r"^e\d\d_", "", folder.name).replace("_", "-"),
+        slug=slug,
         number=number,
-        title=heading.removeprefix("# ").strip(),
-        summary=" ".join(summary.split()),
+        title=title,
+        summary=summary,
         task=task,
         hints=tuple(hint.strip() for hint in re.split(r"^- ", hints, flags=re.MULTILINE) if hint.strip()),
         afterwards=afterwards,
-        folder=folder.relative_to(LESSONS).as_posix(),
-        code=_code(folder, package) if (folder / "starter.py").is_file() else None,
+        folder=place,
+        code=_code(place, package) if (folder / "starter.py").is_file() else None,
         questions=questions,
     )
 
 
-def _code(folder: Path, package: str) -> Code:
+def _code(place: str, package: str) -> Code:
     def text(name: str) -> str:
-        return (folder / name).read_text(encoding="utf-8") if (folder / name).is_file() else ""
+        return source(f"{place}/{name}") if (LESSONS / place / name).is_file() else ""
 
     return Code(text("starter.py"), text("solution.py"), text("expected.txt"), f"{package}.check")

@@ -13,28 +13,23 @@ import traceback
 import types
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
-from typing import Protocol
 
-LESSONS = Path(__file__).resolve().parent
+from lessons import excerpts
+from lessons.excerpts import LESSONS
 
 
-class Mutant(Protocol):
-    """A change to a file of the lesson. `changes` are (old text, new text).
+@dataclass(frozen=True)
+class Mutant:
+    """A change to a file of the lesson. `changes` are (old text, new text); each old text stands there exactly once.
 
-    `instead_of` are (a name that the tests use, the name in the file that takes its place), or nothing.
+    `instead_of`: the tests use the first name, and get the file's second one in its place.
     """
 
-    @property
-    def slug(self) -> str: ...
-    @property
-    def title(self) -> str: ...
-    @property
-    def file(self) -> str: ...
-    @property
-    def changes(self) -> tuple[tuple[str, str], ...]: ...
-    @property
-    def instead_of(self) -> tuple[str, str] | None: ...
+    slug: str
+    title: str
+    file: str
+    changes: tuple[tuple[str, str], ...]
+    instead_of: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -78,7 +73,7 @@ def mutants() -> dict[str, Mutant]:
 
 def source(mutant: Mutant) -> str:
     """The mutant's module as text; ValueError when a change does not fit in exactly one place."""
-    text = _text(mutant.file)
+    text = excerpts.source(mutant.file)
     for old, new in mutant.changes:
         if text.count(old) != 1:
             raise ValueError(f"{mutant.slug}: {old!r} stands {text.count(old)} times in {mutant.file}, not once")
@@ -103,10 +98,10 @@ def survivors() -> tuple[Mutant, ...]:
 
 @cache  # the same text always ends the same way: the clock is manual and chance is an argument
 def _run(file: str, slug: str | None, changed: bool = True) -> tuple[Outcome, ...]:
-    tests = _module(file, _text(file))
+    tests = _module(file, excerpts.source(file))
     if slug is not None:
         mutant = mutants()[slug]
-        module = _module(mutant.file, source(mutant) if changed else _text(mutant.file))
+        module = _module(mutant.file, source(mutant) if changed else excerpts.source(mutant.file))
         # What the tests have imported from the real module, they get from the mutant instead.
         real = "lessons." + mutant.file.removesuffix(".py").replace("/", ".")
         for name, value in list(vars(tests).items()):
@@ -139,9 +134,4 @@ def _module(file: str, text: str) -> types.ModuleType:
 
 @cache
 def _tests(file: str) -> tuple[str, ...]:
-    return tuple(re.findall(r"^def (test_\w+)", _text(file), re.MULTILINE))
-
-
-@cache
-def _text(file: str) -> str:
-    return (LESSONS / file).read_text(encoding="utf-8")
+    return tuple(re.findall(r"^def (test_\w+)", excerpts.source(file), re.MULTILINE))

@@ -176,12 +176,13 @@ class Recorder:
         while looks < len(self.steps) and (look := self.steps[-1 - looks]).kind == "idle" and look.printed is None:
             looks += 1
         idle = ""
-        if looks and looks < len(self.steps) and self.steps[-1 - looks].kind == "advance":
+        # A move in which somebody works is that actor's, and stays.
+        follows = 0 < looks < len(self.steps) and self.steps[-1 - looks].kind == "advance"
+        if follows and self._idle_from_ms is not None and not self._doing:
             del self.steps[-1 - looks :]
-            assert self._idle_from_ms is not None
             before_ms = self._idle_from_ms
             idle = " On the way every look at the queue found nothing due."
-        self._idle_from_ms = before_ms
+        self._idle_from_ms = None if self._doing else before_ms
         due = [job.id for queue in self._queues for job in queue.due_between(before_ms, now_ms)]
         again = f" {listed(due)} {'is' if len(due) == 1 else 'are'} due again." if due else ""
         moves = f"the clock moves on {in_seconds(now_ms - before_ms)}, to t={in_seconds(now_ms)}.{idle}{again}"

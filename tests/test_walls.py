@@ -3,6 +3,7 @@
 import ast
 import re
 import sys
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -13,19 +14,27 @@ ROOT = Path(__file__).resolve().parent.parent
 LESSONS = ROOT / "lessons"
 EVERY_LESSON = sorted(LESSONS.rglob("*.py"))
 REFERENCE = sorted((LESSONS / "reference").glob("*.py"))
-SECTIONS = sorted(LESSONS.glob("s[0-9][0-9]_*/*.py"))
-TOOLS_OF_A_RUN = {
-    "excerpts": (),
-    "params": (),
-    "which_queue": ("params", "reference.hardened_queue", "reference.job_queue"),
-    "recorder": ("recording", "watched_database", "watched_queue"),
-    "recording": ("reference.clock",),
-    "simulation": (),
-    "watched_database": ("recording",),
-    "watched_queue": ("recording",),
-}
-TOOLS = [LESSONS / f"{name}.py" for name in TOOLS_OF_A_RUN]
 WEBAPP = sorted((ROOT / "webapp").glob("*.py"))
+OURS = [path for path in [*EVERY_LESSON, *WEBAPP] if path.stat().st_size]
+# What the files of a room may import of ours; a file is in the first room that fits, "own" is its folder.
+WALLS = {
+    "lessons/reference/*.py": "own",
+    "lessons/recording.py": "reference.clock",
+    "lessons/recorder.py": "recording watched_database watched_queue",
+    "lessons/watched_*.py": "recording",
+    "lessons/which_queue.py": "params reference.*",
+    "lessons/mutation.py": "excerpts",
+    "lessons/contents.py": "excerpts recorder recording",
+    "lessons/exercises.py": "excerpts",
+    "lessons/*.py": "",
+    "lessons/quiz/*.py": "own contents params recording reference.* simulation",
+    "lessons/s*/mutants.py": "mutation",
+    "lessons/s*/*.py": "own params recorder recording reference.* simulation which_queue",
+    "lessons/s*/exercises/*/*.py": "own checking exercises params reference.*",
+    "webapp/store.py": "",
+    "webapp/*.py": "own contents exercises excerpts mutation params quiz recording",
+}
+BY_NAME = [LESSONS / f"{name}.py" for name in ("contents", "exercises", "mutation", "checking", "quiz/making")]
 CHANCE_AND_TIME = {"time", "datetime", "uuid", "secrets", "os"}
 
 
@@ -44,24 +53,22 @@ def imported(path):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert 0 == node.level, f"{path}:{node.lineno} imports by a relative name"
-            if node.module in ("lessons", "lessons.reference", "webapp"):
-                yield from (f"{node.module}.{alias.name}" for alias in node.names)
-            else:
-                yield node.module
+            for whole in (f"{node.module}.{alias.name}" for alias in node.names):
+                place = ROOT / whole.replace(".", "/")
+                yield whole if place.is_dir() or place.with_suffix(".py").is_file() else node.module
 
 
 def ours(path):
     return {name for name in imported(path) if name.split(".")[0] in ("lessons", "webapp", "tests")}
 
 
-def in_reference(name):
-    return name.startswith("lessons.reference.")
+def room_of(path):
+    return next(room for room in WALLS if path.relative_to(ROOT).match(room))
 
 
-def test_the_walls_have_rooms_behind_them():
-    assert [True] * 4 == [len(rooms) > 3 for rooms in (REFERENCE, SECTIONS, TOOLS, WEBAPP)]
+def test_every_program_is_a_section():
     assert [section.folder for section in contents.sections()] == [
-        path.parent.name for path in SECTIONS if path.name == "demo.py"
+        path.parent.name for path in EVERY_LESSON if path.name == "demo.py"
     ]
 
 
@@ -75,37 +82,25 @@ def test_lessons_need_nothing_but_python(path):
     assert set() == others
 
 
-@each(REFERENCE)
-def test_reference_imports_only_itself(path):
-    assert [] == [name for name in ours(path) if not in_reference(name)]
+@pytest.mark.parametrize("room", WALLS)
+def test_a_room_imports_what_its_walls_let_through_and_no_door_is_unused(room):
+    doors, used = WALLS[room].split(), set()
+    for path in filter(lambda path: room_of(path) == room, OURS):
+        own = ".".join(path.relative_to(ROOT).parent.parts)
+        for name in ours(path):
+            through = [d for d in doors if fnmatch(name, f"{own}*" if d == "own" else f"lessons.{d}")]
+            assert through, f"{path.relative_to(ROOT)} imports {name}"
+            used.update(through)
 
-
-@each(TOOLS)
-def test_a_tool_of_a_run_imports_no_other_but_those_below_it(path):
-    assert {f"lessons.{name}" for name in TOOLS_OF_A_RUN[path.stem]} == ours(path)
-
-
-@each(SECTIONS)
-def test_a_section_imports_reference_and_tools_only_and_no_other_section(path):
-    allowed = {f"lessons.{name}" for name in ("params", "recorder", "recording", "simulation", "which_queue")}
-    others = {name for name in ours(path) if not in_reference(name)}
-
-    assert set() == {name for name in others if not name.startswith(f"lessons.{path.parent.name}.")} - allowed
-
-
-def test_contents_imports_nothing_but_recorder_and_recording():
-    assert {"lessons.recorder", "lessons.recording"} == ours(LESSONS / "contents.py")
+    assert set(doors) == used
 
 
 @each(WEBAPP)
-def test_the_web_application_knows_neither_reference_nor_sections(path):
-    rooms = ("contents", "params", "recording", "excerpts", "quiz", "exercises", "mutation")
-    allowed = {f"lessons.{name}" for name in rooms}
-
-    assert set() == {name for name in ours(path) if name.startswith("lessons")} - allowed
+def test_only_the_store_opens_a_database(path):
+    assert (path.stem == "store") == ("sqlite3" in imported(path))
 
 
-@each([*REFERENCE, *TOOLS, *SECTIONS])
+@each([path for path in EVERY_LESSON if path not in BY_NAME])
 def test_no_lesson_imports_by_a_name_that_is_made_up_on_the_way(path):
     called = {node.func for node in ast.walk(tree(path)) if isinstance(node, ast.Call)}
 
@@ -181,7 +176,7 @@ def is_view(node):
     return any(ast.unparse(decorator).startswith("bp.") for decorator in node.decorator_list)
 
 
-@each([path for path in [*EVERY_LESSON, *WEBAPP] if path.stat().st_size])
+@each(OURS)
 def test_a_module_says_what_it_is_for(path):
     assert ast.get_docstring(tree(path))
 

@@ -15,7 +15,6 @@
 What an id stands for is decided by type and payload, compared with ==: a payload is plain data.
 """
 
-from collections import deque
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -71,7 +70,7 @@ class HardenedQueue:
         self._jobs: dict[str, FrozenJob] = {}
         self._dead: dict[str, FrozenJob] = {}
         self._done: dict[str, FrozenJob] = {}
-        self._forget_at: deque[tuple[int, str]] = deque()  # (time, id) for each of _done, earliest first
+        self._forget_at: list[tuple[int, str]] = []  # a heap: (time, id) for each of _done
 
         # A job's place is its turn among the due ones. Heaps cannot be searched, so an entry stays when its
         # job changes or goes: claim throws it away on meeting it.
@@ -131,7 +130,7 @@ class HardenedQueue:
             return "lost"
         del self._jobs[job.id]
         self._done[job.id] = job
-        self._forget_at.append((self.clock.now() + self.remember_ms, job.id))
+        heappush(self._forget_at, (self.clock.now() + self.remember_ms, job.id))
         return "done"
 
     def fail(self, receipt: str, error: str, permanent: bool = False) -> Literal["retry", "dead", "lost"]:
@@ -212,7 +211,7 @@ class HardenedQueue:
     def _forget(self) -> None:
         """Drop the ids that were remembered long enough."""
         while self._forget_at and self._forget_at[0][0] <= self.clock.now():
-            _, id = self._forget_at.popleft()
+            _, id = heappop(self._forget_at)
             del self._done[id]
 
     def _unused_id(self) -> str:

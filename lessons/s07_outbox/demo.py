@@ -13,7 +13,6 @@ from lessons.reference.job_queue import JobQueue, Payload, QueueOptions
 from lessons.reference.outbox import (
     SCHEMA,
     TOTAL_KOBO,
-    Publish,
     QueueUnreachable,
     place_order_naive,
     place_order_with_outbox,
@@ -22,7 +21,6 @@ from lessons.reference.outbox import (
 from lessons.reference.worker import Delivery, PermanentJobError, Worker
 
 CLAIM_MS = 60_000
-CRASHED = "crashed after publishing, before marking"
 
 
 @dataclass(frozen=True)
@@ -92,15 +90,21 @@ def run(p: Params, lab: Recorder) -> None:
             place_order_with_outbox(db, order_id, "bola@example.com")
         lab.print("outbox: order and message saved together" + (f", {p.rows} times" if p.rows > 1 else ""))
 
-    outcome = ""
-    while outcome != "published 0":
-        clock.advance(CLAIM_MS if outcome == CRASHED else 1_000)
+    published: int | None = None
+    crashed = False
+    while published != 0:
+        clock.advance(CLAIM_MS if crashed else 1_000)
         relay_run += 1
-        outcome = CRASHED
+        crashed, outcome = True, "crashed after publishing, before marking"
         with lab.acting("the relay"):
-            outcome = relay_once(db, publish, clock.now())
+            try:
+                published = relay_outbox(db, publish, clock.now(), claim_ms=CLAIM_MS)
+                outcome = f"published {published}"
+            except QueueUnreachable as error:
+                outcome = f"{error} (nothing marked as sent)"
+            crashed = False
         lab.print(f"relay run {relay_run}: {outcome}")
-        if outcome == CRASHED and p.consumer_done_before_repeat:
+        if crashed and p.consumer_done_before_repeat:
             receipts += send_receipts(queue, lab)
 
     orders = [order_id for (order_id,) in db.execute("SELECT id FROM orders ORDER BY id")]
@@ -139,13 +143,6 @@ def place_order_hastily(
     clock.advance(1_000)
     with lab.acting("the worker"):
         worker.drain()
-
-
-def relay_once(db: sqlite3.Connection, publish: Publish, now_ms: int) -> str:
-    try:
-        return f"published {relay_outbox(db, publish, now_ms, claim_ms=CLAIM_MS)}"
-    except QueueUnreachable as error:
-        return f"{error} (nothing marked as sent)"
 
 
 def send_receipts(queue: JobQueue | HardenedQueue, lab: Recorder) -> list[object]:

@@ -1,24 +1,10 @@
 """Changes to the queue that a test should see: each is a slip that somebody could make."""
 
-from dataclasses import dataclass
+from lessons.mutation import Mutant
 
 QUEUE = "reference/job_queue.py"
 BACKOFF = "reference/backoff.py"
 HARDENED = "reference/hardened_queue.py"
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """`changes` are (old text, new text); each old text stands exactly once in the file.
-
-    `instead_of`: the tests use the first name, and get the file's second one in its place.
-    """
-
-    slug: str
-    title: str
-    file: str
-    changes: tuple[tuple[str, str], ...]
-    instead_of: tuple[str, str] | None = None
 
 
 COUNT = "                job.attempts += 1\n"
@@ -28,7 +14,7 @@ RETRY_AT = "job.run_at_ms = self.clock.now() + self.options.backoff(job.attempts
 NO_ATTEMPT_LEFT = "job.attempts >= self.options.max_attempts"
 
 MUTANTS = (
-    Mutant("lease-end", "A lease that ends now is not over", QUEUE,
+    Mutant("lease-end", "A lease is over 1 ms after its end", QUEUE,
            (("job.leased_until_ms <= now", "job.leased_until_ms < now"),)),
     Mutant("lease-late", "The lease is 1 ms too long", QUEUE, ((LEASE, f"{LEASE} + 1"),)),
     Mutant("lease-early", "The lease is 1 ms too short", QUEUE, ((LEASE, f"{LEASE} - 1"),)),

@@ -43,9 +43,6 @@ def run(job: str) -> str:
             if asked.get("check"):
                 verdict = importlib.import_module(asked["check"]).check(asked["source"])
                 result["verdict"] = dataclasses.asdict(verdict)
-    except SystemExit as error:
-        if error.code not in (None, 0):
-            result["error"] = f"SystemExit: {error.code}\n"
     except BaseException as error:
         result |= _told(error)
     finally:
@@ -59,7 +56,11 @@ def _program(source: str) -> None:
     module.__file__ = FILE
     sys.modules["__main__"] = module  # dataclasses, pickle and unittest look it up
     linecache.cache[FILE] = (len(source), None, source.splitlines(True), FILE)
-    exec(compile(source, FILE, "exec"), module.__dict__)
+    try:
+        exec(compile(source, FILE, "exec"), module.__dict__)
+    except SystemExit as error:
+        if error.code not in (None, 0):
+            raise
 
 
 def _section(program: types.ModuleType) -> list[str]:

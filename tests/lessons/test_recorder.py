@@ -1,3 +1,4 @@
+import contextlib
 import gc
 
 import pytest
@@ -49,6 +50,23 @@ def test_a_move_after_which_something_happens_stays_a_step(lab):
     assert ["idle", "advance", "print", "advance"] == lab.kinds()
     assert [0, 3_000, 3_000, 5_000] == [step.at_ms for step in lab.steps]
     assert lab.last.sentence.startswith("The clock moves on 2s, to t=5s.")
+
+
+@pytest.mark.parametrize("working", [("B",), ("A",), ("A", "B")])
+def test_a_move_in_which_somebody_works_is_folded_into_no_other(lab, working):
+    def move(name):
+        with lab.by(f"worker {name}"), lab.recorder.doing("works") if name in working else contextlib.nullcontext():
+            lab.clock.advance(5)
+
+    move("A")
+    for name in "AB":
+        with lab.by(f"worker {name}"):
+            lab.queue.claim()
+    move("B")
+
+    assert ["advance", "idle", "idle", "advance"] == lab.kinds()
+    assert [name in working for name in "AB"] == ["works: " in lab.steps[number].sentence for number in (0, 3)]
+    assert [5, 10] == [lab.steps[number].at_ms for number in (0, 3)]
 
 
 def test_a_folded_move_names_all_that_became_due(lab):

@@ -362,14 +362,15 @@ def test_nobody_can_change_the_queue_from_outside(make_hardened):
 # A clock that is set back
 
 
+class FreeClock:
+    now_ms = 10_000
+
+    def now(self):
+        return self.now_ms
+
+
 def test_no_job_is_lost_when_the_clock_is_set_back():
-    class Clock:
-        now_ms = 10_000
-
-        def now(self):
-            return self.now_ms
-
-    clock = Clock()
+    clock = FreeClock()
     queue = HardenedQueue(clock, QueueOptions(5, 30_000, lambda attempt: 1_000))
     for id in ("first", "second", "third"):
         queue.enqueue(*JOB, id=id)
@@ -381,6 +382,19 @@ def test_no_job_is_lost_when_the_clock_is_set_back():
     clock.now_ms = 10_000
 
     assert ["second", "third"] == [job.id for job in claim_all(queue)]
+
+
+def test_an_id_that_is_acked_after_the_clock_was_set_back_is_forgotten_in_time():
+    clock = FreeClock()
+    queue = HardenedQueue(clock, QueueOptions(5, 30_000, lambda attempt: 1_000), remember_ms=1_000)
+    for id, clock.now_ms in (("first", 10_000), ("second", 5_000)):
+        queue.enqueue(*JOB, id=id)
+        queue.ack(queue.claim().receipt)
+    clock.now_ms = 6_000
+    for id in ("first", "second"):
+        queue.enqueue(*JOB, id=id)
+
+    assert ["second"] == list(queue.jobs)
 
 
 # Cost

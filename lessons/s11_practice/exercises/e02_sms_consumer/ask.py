@@ -1,12 +1,11 @@
 """The question about the crash, answered by a run of the official solution."""
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from lessons import params
 from lessons.checking import Crash
 from lessons.exercises import Answer, Group
+from lessons.s11_practice.exercises.e02_sms_consumer.solution import OrderShipped, SmsConsumer
 
 
 @dataclass(frozen=True)
@@ -42,8 +41,6 @@ def decide(answers: Params) -> list[Answer]:
 
 
 def _run() -> tuple[int, list[str]]:
-    namespace: dict[str, Any] = {"__name__": __name__}
-    exec(Path(__file__).with_name("solution.py").read_text(encoding="utf-8"), namespace)
     processed: set[str] = set()
     sent: list[str] = []
     dies = True
@@ -55,12 +52,12 @@ def _run() -> tuple[int, list[str]]:
             dies = False
             raise Crash
 
-    message = namespace["OrderShipped"]("order-1001-shipped", "+2348031234567", 1001)
+    message = OrderShipped("order-1001-shipped", "+2348031234567", 1001)
     steps = []
     try:
-        namespace["SmsConsumer"](send_sms, processed).on_order_shipped(message)
+        SmsConsumer(send_sms, processed).on_order_shipped(message)
     except Crash:
         steps.append(f"Delivery 1: the provider takes the SMS, the process dies. Ids recorded: {len(processed)}.")
-    answer = namespace["SmsConsumer"](send_sms, processed).on_order_shipped(message)
+    answer = SmsConsumer(send_sms, processed).on_order_shipped(message)
     steps.append(f"Delivery 2: the consumer answers “{answer}”. SMS so far: {len(sent)}.")
     return len(sent), steps
