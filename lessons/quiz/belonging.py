@@ -7,6 +7,7 @@ from lessons.quiz.making import (
     Predict,
     Run,
     Write,
+    by_hand,
     choose,
     fill,
     finished,
@@ -144,19 +145,22 @@ def the_worker_is_stopped() -> Choose:
             "The jobs are in the queue, not in the worker. A claim only hides one.",
         ),
         wrong=[
-            ("All four are lost.", "It feels like closing a program. But the queue is another program, and it lives."),
+            (
+                "All four are lost, because the worker held the queue in memory.",
+                "It feels like closing a program. But the queue is another program, and it goes on.",
+            ),
             (
                 "The three still wait. The fourth is lost.",
                 "True for a queue that deletes a job at the claim. With a lease it is only hidden.",
             ),
             (
-                "The three still wait. The fourth goes to the dead letters.",
+                "The three still wait. The fourth goes to the dead letters at once.",
                 "Nobody reported a failure, and a job has more than one attempt.",
             ),
         ],
         explanation="A worker only borrows a job. When it dies without an ack, "
         "the lease runs out and somebody else may claim the job.",
-        proof=proof("redelivery", "lease expired", a_dies="before"),
+        proof=proof("job-queue", "lease expired", ops="enqueue enqueue enqueue enqueue claim.A crash.A advance.30000"),
     )
 
 
@@ -179,8 +183,8 @@ def how_many_at_once(chance: Random) -> Choose:
     simulate(clock, *(slot() for _ in range(workers * each)))
     most = max(leased_at_once)
     return Choose(
-        prompt=f"A queue has 100 waiting jobs. You start {workers} worker processes, each with concurrency {each}. "
-        "How many jobs run at the same time?",
+        prompt=f"A queue has 100 waiting jobs. You start {workers} worker processes. Each has concurrency {each}: "
+        "that is how many jobs it works on at once. How many jobs run at the same time in all?",
         right=(str(most), "Each process has that many slots of its own."),
         wrong=[
             (str(each), "It reads like a limit of the whole queue, but each process knows only its own slots."),
@@ -196,12 +200,12 @@ def how_many_at_once(chance: Random) -> Choose:
 
 @choose(1, 4)
 def last_job_is_done(chance: Random) -> Choose:
-    jobs, workers = chance.choice([(6, 2), (6, 3), (7, 2), (8, 3), (9, 3), (10, 4), (12, 4)])
+    jobs, workers = chance.randrange(5, 11), 2  # as many as the job queue's page has
     takes_ms = chance.choice([10_000, 15_000, 20_000])
     last_ms = finished([takes_ms] * jobs, workers)[-1][1]
     return Choose(
-        prompt=f"{jobs} jobs wait, each takes {s(takes_ms)}, and {workers} workers with concurrency 1 begin at t=0. "
-        "Nothing fails. When is the last job done?",
+        prompt=f"{jobs} jobs wait, each takes {s(takes_ms)}, and {workers} workers begin at t=0, "
+        "each with one job at a time. Nothing fails. When is the last job done?",
         right=(f"t={s(last_ms)}", "Each worker claims the next job when it is free."),
         wrong=[
             (
@@ -214,13 +218,13 @@ def last_job_is_done(chance: Random) -> Choose:
         ],
         explanation="A queue stores jobs and hands them out. How many run side by side depends on the workers. "
         f"Here {workers} run at a time.",
-        proof=proof("fan-out", "claim", "The loyalty worker", warehouse_ms=30_000),
+        proof=proof("job-queue", "ack", nth=-1, ops=by_hand([takes_ms] * jobs), visibility_ms=3_600_000),
     )
 
 
 @choose(1, 24)
 def nobody_works(chance: Random) -> Choose:
-    minutes = chance.randrange(4, 60)
+    minutes = chance.randrange(4, 31)
     clock, queue = new_queue()
     for minute in range(minutes):
         clock.advance(60_000)
@@ -229,7 +233,7 @@ def nobody_works(chance: Random) -> Choose:
     return Choose(
         prompt="A scheduler puts a report job into the queue once a minute, each with its own id. "
         f"All workers are down for {minutes} of these minutes, while the scheduler runs on. "
-        "How many report jobs meet the workers when they return?",
+        "How many report jobs wait when the workers return?",
         right=(str(waiting), "The queue keeps every one of them."),
         wrong=[
             ("0", "Cron skips what it could not start. Here the jobs have been enqueued, and they wait."),
@@ -238,7 +242,7 @@ def nobody_works(chance: Random) -> Choose:
         ],
         explanation="Jobs pile up while nobody works, and run one after the other later. "
         "Give them an expiry, or one id for all, if only the newest is of use.",
-        proof=proof("sync-checkout", "enqueue", mode="queue", nth=2),
+        proof=proof("job-queue", "enqueue", nth=-1, ops=" ".join(["advance.60000 enqueue"] * minutes)),
     )
 
 
@@ -332,7 +336,7 @@ def check(namespace):
 @write(1)
 def oldest_job() -> Write:
     return Write(
-        prompt="The delay that customers feel is the age of the oldest waiting job. "
+        prompt="The delay that customers feel is the age of the oldest job in the queue. "
         "Write `oldest_age_ms(enqueued_at_ms, now_ms)`: the age of the oldest, "
         "where `enqueued_at_ms` is a list of times in any order. An empty queue has the age 0.",
         starter="""def oldest_age_ms(enqueued_at_ms, now_ms):

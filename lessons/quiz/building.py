@@ -107,9 +107,9 @@ def calls_for_max_attempts(chance: Random) -> Choose:
         "How often is its handler called in total?",
         right=(times(calls), "The first try is an attempt, too."),
         wrong=[
-            (times(most + 1), "That counts one first try and then the attempts. “Retries” would be counted so."),
+            (times(most + 1), "A limit on retries counts like that: one first try, and then the retries."),
             (times(most - 1), "At the last attempt the handler is called as well. Its failure is the last one."),
-            ("without an end", "The limit ends it: the job goes to the dead letters."),
+            ("for ever", "The limit ends it: the job goes to the dead letters."),
             ("1 time", "It has more than one attempt, and its error is not permanent."),
         ],
         explanation="Attempts count every call, the first one included. "
@@ -214,7 +214,8 @@ def given_up_in_the_outage(chance: Random) -> Choose:
             (f"t={s(doubling(base_ms, 60_000)(most - 1))}", "That is the last pause alone. All the pauses add up."),
         ],
         explanation="The limit decides how long a job can sit out an outage. "
-        "These attempts are over in far less than an hour, so every receipt of that hour is a dead letter.",
+        f"These attempts are over after {s(dead.at_ms)}. So nearly every receipt of that hour is a dead letter: "
+        f"only those of its last {s(dead.at_ms)} still have an attempt left when the provider is back.",
         proof=run.at(dead),
     )
 
@@ -340,7 +341,7 @@ print(*calls)
         ),
         explanation="A failed job does not go to the back. Without a pause it is due again at once, "
         "stands where it stood, and is claimed before the other. A pause lets the others go first.",
-        proof=proof("retries", "claim", "job-2"),
+        proof=proof("retries", "claim", "job-1", nth=2, base_ms=1, jitter="full"),
     )
 
 

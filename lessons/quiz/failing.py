@@ -28,9 +28,15 @@ def which_answer_is_permanent() -> Choose:
         prompt="A handler calls the API of a mail provider. After which answer is there no use in trying again?",
         right=("400 Bad Request: the address has no @", "The same request gets the same answer for ever."),
         wrong=[
-            ("429 Too Many Requests", "A 4xx, and yet it passes: try again later, and more slowly."),
-            ("503 Service Unavailable", "The provider is down now and will be back."),
-            ("408 Request Timeout", "A 4xx, and yet it passes: the next request may be fast enough."),
+            (
+                "429 Too Many Requests: over 10 calls a second",
+                "A 4xx, and yet it passes: try again later, and more slowly.",
+            ),
+            ("503 Service Unavailable: a restart of the servers", "The provider is down now and will be back."),
+            (
+                "408 Request Timeout: the request came too slowly",
+                "A 4xx, and yet it passes: the next request may be fast enough.",
+            ),
         ],
         explanation="Ask what would have to change. If it is the world (load, network, an outage), the error is "
         "transient. If it is the message itself, it is permanent: off to the dead letters at once.",
@@ -99,6 +105,7 @@ def job_that_kills_its_worker(chance: Random) -> Choose:
         if clock.now() < leases * lease_ms:
             clock.advance(lease_ms)
     letters = len(queue.dead)
+    session = " ".join(["enqueue", *[f"claim.A crash.A advance.{lease_ms}"] * leases, "claim.A"])
 
     def outcome(deliveries: int, letters: int) -> str:
         return f"{counted(deliveries, 'delivery', 'deliveries')}, {counted(letters, 'dead letter')}"
@@ -117,9 +124,7 @@ def job_that_kills_its_worker(chance: Random) -> Choose:
         ],
         explanation="A crash runs no code of yours. A limit has to be checked where the queue itself acts: "
         "at the claim. The hardened queue does that.",
-        proof=proof(
-            "redelivery", "claim", "attempt 2", a_dies="before", visibility_ms=lease_ms, second_look_ms=lease_ms
-        ),
+        proof=proof("job-queue", "claim", nth=-1, ops=session, max_attempts=most, visibility_ms=lease_ms),
     )
 
 
@@ -132,6 +137,7 @@ def limit_at_the_claim(chance: Random) -> Choose:
     while queue.claim():
         clock.advance(lease_ms)
     dead_at_ms = clock.now()
+    session = " ".join(["enqueue", *[f"claim.A crash.A advance.{lease_ms}"] * most, "claim.A"])
     return Choose(
         prompt=f"The hardened queue checks the limit of {most} attempts at the claim. The lease is {s(lease_ms)}. "
         "One job kills its worker at once, every time, and a new worker claims as soon as it can. "
@@ -145,29 +151,25 @@ def limit_at_the_claim(chance: Random) -> Choose:
         ],
         explanation="Each crash uses up one attempt, since attempts are counted at the claim. "
         "When the last lease is over, the next claim buries the job instead of handing it out.",
-        proof=proof(
-            "redelivery",
-            "claim",
-            "attempt 2",
-            queue="hardened",
-            a_dies="before",
-            visibility_ms=lease_ms,
-            second_look_ms=lease_ms,
-        ),
+        proof=proof("job-queue", "dead", ops=session, queue="hardened", max_attempts=most, visibility_ms=lease_ms),
     )
 
 
 @choose(3, 25)
 def what_dead_letters_are_for() -> Choose:
     return Choose(
-        prompt="Twelve jobs are in the dead letters on Monday. Nobody does anything. Where are they on Friday?",
+        prompt="Twelve jobs are in the dead letters of the lesson's queue. The program runs on, and for four days "
+        "nobody does anything. Where are the jobs then?",
         right=(
             "Still in the dead letters",
             "Nothing takes a job out of there but a person, or a person's tool.",
         ),
         wrong=[
             ("Tried again, and mostly done", "It sounds like a place for later tries, but no worker reads from it."),
-            ("Deleted", "They are kept, so that somebody can find the cause."),
+            (
+                "Deleted",
+                "This queue never deletes them. A broker may: Amazon SQS does so after 4 days by default.",
+            ),
             ("Back in their queue, with a longer pause", "Pauses are for jobs that have attempts left."),
         ],
         explanation="Dead letters are an inbox for people. Raise an alarm as long as there are any, "

@@ -8,6 +8,7 @@ from lessons.quiz.making import (
     Predict,
     Run,
     Write,
+    by_hand,
     choose,
     counted,
     fill,
@@ -152,7 +153,7 @@ def who_finishes_first(chance: Random) -> Choose:
         wrong=wrong,
         explanation="A queue decides who starts first. How long the work takes, how many workers there are, "
         "and retries decide who is done first.",
-        proof=proof("fan-out", "effect", "picked", warehouse_ms=30_000),
+        proof=proof("job-queue", "ack", nth=-1, ops=by_hand(durations_ms), visibility_ms=3_600_000),
     )
 
 
@@ -163,7 +164,7 @@ def copies_in_a_queue(chance: Random) -> Choose:
     printed = run.find("print", "email:")
     waiting = int((printed.printed or "").split()[1])
     return Choose(
-        prompt=f"{orders} orders are paid. The checkout is nervous and publishes each event {publishes} times. "
+        prompt=f"{orders} orders are paid. The checkout publishes each event {publishes} times. "
         "A copy's job id is made of the event's id and the subscriber's name, like order-1001-paid:email. "
         "No worker has begun. How many jobs wait in the e-mail queue?",
         right=(str(waiting), "One for each event: a repeat has the same id, and is ignored."),
@@ -185,8 +186,8 @@ def published_once_more(chance: Random) -> Choose:
     run = Run("fan-out", publish_when_done=True, queue="hardened" if hardened else "lesson")
     receipts = len(run.effects("mail provider"))
     return Choose(
-        prompt="An event is published, and all its jobs are done. At the same moment the checkout publishes the event "
-        "once more, with the same ids. "
+        prompt="An event is published, and all its jobs are done. Right after that the checkout publishes "
+        "the event again, with the same ids. "
         + (
             "The queues remember an id for 5 minutes after its ack. "
             if hardened
@@ -272,7 +273,9 @@ print(naive["status"], careful["status"])
         ),
         explanation="The first update fails and is tried again a second later, when the second one is done. "
         "Without a look at the version, the older status wins.",
-        proof=proof("retries", "ack", "job-2"),
+        proof=proof(
+            "fan-out", "effect", "order 1001 picked", orders=3, failing="warehouse", failures=1, warehouse_ms=5_000
+        ),
     )
 
 
@@ -304,7 +307,9 @@ print(queue.claim().id)
         ),
         explanation="While `a` waits for its retry, `b` overtakes it. When `a` is due again it goes before `c`, "
         "since this queue hands out due jobs in the order in which they were enqueued.",
-        proof=proof("retries", "claim", "job-2"),
+        proof=proof(
+            "job-queue", "claim", "job-1", nth=2, ops="enqueue claim.A fail.A enqueue.invoice advance.1000 claim.B"
+        ),
     )
 
 
@@ -343,7 +348,9 @@ def newer_only() -> Write:
 """,
         explanation="A retry can bring an old update after a newer one. "
         "With a version, an old or repeated update changes nothing, whatever the order.",
-        proof=proof("retries", "claim", "job-1", nth=2),
+        proof=proof(
+            "fan-out", "effect", "order 1001 picked", orders=3, failing="warehouse", failures=1, warehouse_ms=5_000
+        ),
     )
 
 

@@ -76,9 +76,8 @@ class Family:
             case Predict():
                 return replace(question, code=draft.program, expected=printed_by(draft.program))
             case Write():
-                return replace(
-                    question, starter=draft.starter, solution=draft.solution, check=f"{CHECKING}\n\n{draft.check}"
-                )
+                check = f"{CHECKING}\n\n{draft.check}\n{JUDGING}"
+                return replace(question, starter=draft.starter, solution=draft.solution, check=check)
 
 
 REGISTERED: list[Family] = []
@@ -205,6 +204,24 @@ def finished(durations_ms: Sequence[int], workers: int) -> list[tuple[str, int]]
     return done
 
 
+def by_hand(durations_ms: Sequence[int]) -> str:
+    """The same jobs with two workers, as operations of the job queue's page; give it long leases."""
+    ops, now_ms, waiting = ["enqueue"] * len(durations_ms), 0, list(durations_ms)
+    busy_until_ms: dict[str, int] = {}
+    while waiting or busy_until_ms:
+        for name in ("A", "B"):
+            if waiting and name not in busy_until_ms:
+                ops.append(f"claim.{name}")
+                busy_until_ms[name] = now_ms + waiting.pop(0)
+        end_ms = min(busy_until_ms.values())
+        ops.append(f"advance.{end_ms - now_ms}")
+        now_ms = end_ms
+        for name in [name for name, until_ms in busy_until_ms.items() if until_ms == end_ms]:
+            ops.append(f"ack.{name}")
+            del busy_until_ms[name]
+    return " ".join(ops)
+
+
 # Words
 
 
@@ -250,4 +267,21 @@ def same(expected, function, *args):
     if got != expected:
         shown = ", ".join(map(repr, args))
         raise AssertionError(f"{function.__name__}({shown}) gave {got!r}. It should give {expected!r}.")
+'''.strip("\n")
+
+JUDGING = '''
+import sys
+
+from lessons.checking import Verdict
+
+check_names = check
+
+
+def check(source):
+    """Whether the program that has just run is right; if not, what a learner is told."""
+    try:
+        check_names(vars(sys.modules["__main__"]))
+    except AssertionError as error:
+        return Verdict(False, 1, got=str(error))
+    return Verdict(True, 1)
 '''.strip("\n")

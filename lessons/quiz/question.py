@@ -32,7 +32,8 @@ class Question:
 
     `prompt` and `explanation` are Markdown, `proof` is the address of the step that shows it.
     choose: `options`. predict: `code`, and `expected`, which it prints. write: `starter`, `solution`, and
-    `check`, the source of a function check(namespace) that raises an AssertionError for a learner to read.
+    `check`, the source of a module: check(source) -> checking.Verdict on a program that has just run, and
+    check_names(namespace), which raises an AssertionError for a learner to read.
     """
 
     family: str

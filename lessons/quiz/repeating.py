@@ -20,7 +20,10 @@ def what_a_lease_promises() -> Choose:
         ),
         wrong=[
             ("It sees that the work was done.", "The queue sees claims, acks and fails. It does not see the effect."),
-            ("It drops the job, since it was delivered once.", "Then a worker that dies early would lose it."),
+            (
+                "It drops the job, because it was delivered once already.",
+                "Then a worker that dies early would lose it.",
+            ),
             ("It moves the job to the dead letters.", "There are attempts left, and nobody reported a failure."),
         ],
         explanation="Without an ack, “done” and “dead” look the same from outside. "
@@ -32,16 +35,25 @@ def what_a_lease_promises() -> Choose:
 @choose(4, 3)
 def a_single_worker() -> Choose:
     return Choose(
-        prompt="There is one worker, with concurrency 1. It sends a receipt, and dies before the ack. "
+        prompt="There is one worker, and it does one job at a time. It sends a receipt, and dies before the ack. "
         "It is started again and goes on. Can the customer get a second receipt?",
         right=(
-            "Yes: after the lease the same worker gets the same job again.",
+            "Yes: when the lease ends, it gets the job again.",
             "A redelivery needs no second worker.",
         ),
         wrong=[
-            ("No: a repeat needs two workers.", "Two workers make it likelier. One that comes back is enough."),
-            ("No: the worker remembers what it did.", "What it had in memory is gone, and the queue got no ack."),
-            ("Yes, but only if the clock goes back.", "The clock only has to go on, to the end of the lease."),
+            (
+                "No: a repeat needs two workers with the same job.",
+                "Two workers make it likelier. One that comes back is enough.",
+            ),
+            (
+                "No: after the restart the worker knows what it did.",
+                "What it had in memory is gone, and the queue got no ack.",
+            ),
+            (
+                "Yes, but only if a second worker is started, too.",
+                "Whoever asks next gets the job, the same worker included.",
+            ),
         ],
         explanation="The queue hands out what has no ack and no lease. Who asks for it does not matter.",
         proof=proof("redelivery", "effect", nth=2),
@@ -93,7 +105,7 @@ def acked_too_early(chance: Random) -> Choose:
     lost = 10 - done - queue.pending
     return Choose(
         prompt=f"Ten jobs, one worker. The worker takes up to {handed_out} jobs at a time and acks them at once, "
-        "before the work. Then it does them one after the other, and takes the next ones when its hand is empty. "
+        "before the work. Then it does them one after the other, and takes the next ones when it has none left. "
         f"It is killed in the middle of its job number {killed_after + 1}. How many jobs are lost?",
         right=(str(lost), "All that it held: acked, so gone from the queue, and not done."),
         wrong=[
@@ -132,7 +144,7 @@ def only_one_try() -> Choose:
         ],
         explanation="A limit of one is no promise of at most once. For that the ack has to come before the work, "
         "and then a crash loses the job.",
-        proof=proof("redelivery", "claim", actor="worker B", a_dies="never", work_ms=40_000),
+        proof=proof("job-queue", "claim", nth=2, ops="enqueue claim.A advance.30000 claim.B", max_attempts=1),
     )
 
 
@@ -145,7 +157,10 @@ def at_most_once_is_fine() -> Choose:
             "A lost refresh is put right by the next one, seconds later.",
         ),
         wrong=[
-            ("Crediting ₦5,000 to a seller after a sale", "No double credit, but a crash would lose the money owed."),
+            (
+                "Crediting ₦5,000 to the wallet of a seller after the sale",
+                "No double credit, but a crash would lose the money owed.",
+            ),
             ("E-mailing a link to reset a password", "Without it the user is locked out. Two links do no harm."),
             ("Telling the warehouse to pick an order", "A repeat is bad, but a lost one is a customer without parcel."),
         ],
@@ -165,9 +180,18 @@ def unique_ids() -> Choose:
             "Uniqueness looks at enqueue. A redelivery happens at claim.",
         ),
         wrong=[
-            ("Yes: one id, one run", "One id is one job. A job can be claimed more than once."),
-            ("Yes, if the ids are never used again", "It is not a new job that runs twice, but the old one."),
-            ("No: the redelivery gets a new id", "It keeps its id. That is what a consumer can know it by."),
+            (
+                "Yes: each id is one job, and each job is run once.",
+                "One id is one job. A job can be claimed more than once.",
+            ),
+            (
+                "Yes, as long as no id is ever used for a second job.",
+                "It is not a new job that runs twice, but the old one.",
+            ),
+            (
+                "No: the redelivery gets a new id from the queue.",
+                "It keeps its id. That is what a consumer can know it by.",
+            ),
         ],
         explanation="The id stops repeats of the producer. "
         "Repeats of the queue can only be noticed by the consumer, by that same id.",
@@ -177,10 +201,10 @@ def unique_ids() -> Choose:
 
 @choose(4, 16)
 def id_is_free_again(chance: Random) -> Choose:
-    remember_ms = chance.choice([60_000, 120_000, 300_000, 600_000])
-    acked_at_ms = chance.randrange(5_000, 50_000, 5_000)
+    acked_at_ms = chance.randrange(5_000, 58_000, 1_000)
     clock = ManualClock()
-    queue = HardenedQueue(clock, QueueOptions(5, 60_000, lambda attempt: 1_000), remember_ms=remember_ms)
+    queue = HardenedQueue(clock, QueueOptions(5, 60_000, lambda attempt: 1_000))
+    remember_ms = queue.remember_ms
     queue.enqueue("send-receipt", {}, "order-7")
     job = queue.claim()
     assert job is not None
@@ -189,20 +213,25 @@ def id_is_free_again(chance: Random) -> Choose:
     while queue.pending == 0:
         clock.advance(1_000)
         queue.enqueue("send-receipt", {}, "order-7")
+    again = "enqueue.receipt.order-7"
+    session = f"{again} claim.A advance.{acked_at_ms} ack.A advance.{remember_ms - 1} {again} advance.1 {again}"
     return Choose(
         prompt=f"The hardened queue remembers the id of a job for {s(remember_ms)} after its ack. "
         f"The job order-7 is enqueued and claimed at t=0, and acked at t={s(acked_at_ms)}. "
         "From when on does an enqueue with the id order-7 make a new job?",
-        right=(f"t={s(clock.now())}", "The memory begins at the ack, and at that moment it ends."),
+        right=(f"t={s(clock.now())}", "The queue remembers the id from the ack on, and at this time it forgets it."),
         wrong=[
-            ("never: the id is known", "No queue remembers for ever. Ask each library how long it does."),
+            (
+                "never: the id is known",
+                "This queue forgets an id after a stated time. Look up that time for each library.",
+            ),
             (f"t={s(remember_ms)}", "The time runs from the ack, not from the enqueue."),
             (f"t={s(acked_at_ms)}", "So it is in the lesson's queue: it forgets an id with the ack."),
             ("at once: it replaces the old job", "A repeat of a known id changes nothing."),
         ],
         explanation="While an id is known, a repeat is ignored without a word. Later the same id is a new job. "
         "So name the event (order-7-v2), not the thing, and know how long ids are remembered.",
-        proof=proof("fan-out", "ignored", publish_when_done=True, queue="hardened", nth=-1),
+        proof=proof("job-queue", "enqueue", nth=-1, ops=session, queue="hardened", visibility_ms=60_000),
     )
 
 
@@ -215,9 +244,18 @@ def redelivered_flag() -> Choose:
             "The flag tells about the delivery and nothing about the work.",
         ),
         wrong=[
-            ("It was done before, so skip it.", "If the first worker died before the work, the job would be lost."),
-            ("It failed before, so do it.", "If the first worker died before its ack, the work would be done twice."),
-            ("The producer sent it twice.", "Then there would be two messages. This is one, handed out again."),
+            (
+                "It was done before, so this second delivery can be skipped.",
+                "If the first worker died before the work, the job would be lost.",
+            ),
+            (
+                "It failed before, so the work must be done now.",
+                "If the first worker died before its ack, the work would be done twice.",
+            ),
+            (
+                "The producer sent it twice, as two messages.",
+                "Then there would be two messages. This is one, handed out again.",
+            ),
         ],
         explanation="Decide by what you have stored yourself: is this message's id among the processed ones?",
         proof=proof("idempotent-consumer", "sql", "the row is there already"),
@@ -233,7 +271,7 @@ def points_of_the_naive(chance: Random) -> Choose:
     naive, careful = (row[1] for row in run.end.tables[0].rows)
     once = points_for(amount_kobo)
     return Choose(
-        prompt=f"An order of {amount_kobo:,} kobo is paid. Each full 10,000 kobo are one point. "
+        prompt=f"An order of {amount_kobo:,} kobo is paid. Each full 10,000 kobo is one point. "
         f"The message is delivered {deliveries} times. A naive consumer adds the points each time, "
         "an idempotent one knows the message by its id. How many points does each of them give?",
         right=(f"naive {naive}, idempotent {careful}", "The naive one adds at every delivery."),
@@ -274,7 +312,7 @@ def crash_between_mark_and_points(chance: Random) -> Choose:
             (str(once), "So it would be if both writes were one transaction."),
             (str(2 * once), "For that the points must be saved, and the mark must be missing."),
             ("0", "For that the mark must be saved, and the points must be missing."),
-            (str(deliveries * once), "From the second mark on, every repeat is noticed."),
+            (str(deliveries * once), "As soon as one mark is saved, every repeat is noticed."),
         ],
         explanation="Two steps always leave a gap. In one order the gap pays twice, in the other it never pays. "
         "In one transaction both are there, or neither is.",
@@ -390,7 +428,7 @@ def handle_once() -> Write:
     return Write(
         prompt="Write `handle(message, processed, send)`. `message` is a dict with `id` and `phone`, "
         '`processed` a set of ids. Send to the phone only if the id is new, and return `"sent"`; '
-        'else return `"duplicate, skipped"`. Note the id **after** `send(phone)`: if that raises, the message '
+        'else return `"duplicate, skipped"`. Record the id **after** `send(phone)`: if that raises, the message '
         "must not count as processed.",
         starter="""def handle(message, processed, send):
     send(message["phone"])
@@ -425,7 +463,7 @@ def handle_once() -> Write:
     except ConnectionError:
         pass
     if called(handle, failed, processed, sent.append) != "sent":
-        raise AssertionError("When send raises, the next delivery should send. Note the id after send.")
+        raise AssertionError("When send raises, the next delivery should send. Record the id after send.")
 """,
         explanation="The id decides, not the phone and not the text. Noted after the send, a crash in between leads to "
         "a second message. Noted before it, to none at all. A rare repeat is the lesser harm.",

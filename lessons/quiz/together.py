@@ -13,18 +13,24 @@ from lessons.reference.outbox import SCHEMA, QueueUnreachable, claim_rows, place
 def enqueued_before_the_commit() -> Choose:
     return Choose(
         prompt="A checkout begins a database transaction, saves the order, and puts a job into a queue that is another "
-        "system. Then it rolls back. What about the job?",
+        "system. Then it rolls back. Where is the job right after the rollback?",
         right=(
-            "It stays in the queue, for an order that does not exist.",
+            "In the queue, for an order that does not exist.",
             "A rollback takes back what is in the database, and the queue is not in it.",
         ),
         wrong=[
-            ("The rollback takes it back.", "Only if the queue is a table of the same database."),
             (
-                "The queue holds it until the commit.",
-                "The queue knows of no transaction. It hands the job out.",
+                "Nowhere: the rollback took it back with the order.",
+                "Only if the queue is a table of the same database.",
             ),
-            ("It goes to the dead letters.", "Perhaps later, when a worker has failed on it. First it is delivered."),
+            (
+                "In the queue, but hidden until a later commit.",
+                "The queue knows of no transaction. It hands the job to the first worker that asks.",
+            ),
+            (
+                "In the dead letters, because its order is missing.",
+                "Only a worker can find that out. First it gets the job.",
+            ),
         ],
         explanation="Two systems share no transaction. A worker may even get the job before the commit, "
         "and look for an order that nobody can see yet.",
@@ -41,9 +47,12 @@ def enqueued_after_the_commit() -> Choose:
             "After the commit nothing is left that would remember the job.",
         ),
         wrong=[
-            ("Nothing: the order is safe by then.", "The order is. The job is only in the process's memory."),
-            ("The job runs before the order is saved.", "That comes of enqueueing before the commit."),
-            ("The commit is undone when the enqueue fails.", "A commit is final."),
+            (
+                "Nothing: the order is safe, and its job follows at once.",
+                "The order is safe. Until the enqueue, its job is only in memory.",
+            ),
+            ("The job can run before the order has been saved.", "That comes of enqueueing before the commit."),
+            ("The commit is undone when the enqueue fails after it.", "A commit is final."),
         ],
         explanation="The gap is short, and every crash or outage of the queue can fall into it. "
         "A row in the outbox commits together with the order, so it cannot be missing.",
@@ -92,7 +101,7 @@ def published_and_not_marked(chance: Random) -> Choose:
 
 @choose(5)
 def batches_of_the_relay(chance: Random) -> Choose:
-    rows, back, batch = chance.randrange(6, 10), chance.randrange(2, 5), 5
+    rows, back, batch = chance.choice([110, 120, 130]), chance.choice([2, 3]), 100
     db = sqlite3.connect(":memory:", isolation_level=None)
     db.executescript(SCHEMA)
     for order_id in range(rows):
@@ -122,14 +131,14 @@ def batches_of_the_relay(chance: Random) -> Choose:
             (told([(back, batch)]) + ", the rest is lost", "An unsent row stays until it is sent."),
         ],
         explanation="A row is marked after it is published, never before. So an outage delays messages and loses none.",
-        proof=proof("outbox", "print", f"relay run {back}: published", rows=rows, queue_up_from_run=back),
+        proof=proof("outbox", "print", f"relay run {back + 1}: published", rows=rows, queue_up_from_run=back),
     )
 
 
 @choose(5)
 def claim_of_a_dead_relay(chance: Random) -> Choose:
-    claim_ms = chance.choice([30_000, 60_000, 90_000])
-    claimed_at_ms = chance.randrange(1_000, 9_000, 1_000)
+    claim_ms, run = 60_000, chance.randrange(1, 11)  # the relay's first run with a queue, at one run a second
+    claimed_at_ms = run * 1_000
     db = sqlite3.connect(":memory:", isolation_level=None)
     db.executescript(SCHEMA)
     place_order_with_outbox(db, 1001, "ada@example.com")
@@ -150,7 +159,7 @@ def claim_of_a_dead_relay(chance: Random) -> Choose:
         ],
         explanation="A claim keeps two relays from sending the same row side by side. "
         "It must be longer than a batch takes, or a second relay begins the batch anew.",
-        proof=proof("outbox", "sql", "claimed_until_ms in 1 row", relay_crashes=True, nth=-1),
+        proof=proof("outbox", "sql", "claimed_until_ms in 1 row", relay_crashes=True, queue_up_from_run=run, nth=-1),
     )
 
 
@@ -180,8 +189,13 @@ def order_not_found(chance: Random) -> Choose:
             else "A second later the order is there.",
         ),
         wrong=[
-            (ends[1 - receipts], "It depends on what the worker takes the error for: look again."),
-            ("two, one for each attempt", "The first attempt sent nothing."),
+            (
+                ends[1 - receipts],
+                "There is no second attempt: a permanent error is the end of the job."
+                if permanent
+                else "One transient error does not end the job: it has more attempts.",
+            ),
+            ("two: one for each of the attempts", "The first attempt sent nothing."),
             ("one, at the first attempt", "At the first attempt there was no order to read an address from."),
         ],
         explanation="“Not found” is permanent only if the order cannot come later. "
@@ -254,7 +268,7 @@ db.close()
         ),
         explanation="The rollback takes back the order and its row in the outbox, both of them. "
         "The queue is outside: it keeps a message about an order that does not exist.",
-        proof=proof("outbox", "sql", "into outbox"),
+        proof=proof("idempotent-consumer", "sql", "rolled back", crash="between"),
     )
 
 

@@ -26,22 +26,24 @@ class Button:
 
 @dataclass(frozen=True)
 class Menu:
-    """One field with several values to choose from; none when `reason` says why not."""
+    """One field with several values to choose from."""
 
     field: str
     label: str
     button: str
     options: tuple[tuple[str, str], ...]  # (value, words)
-    reason: str = ""
 
 
 @dataclass(frozen=True)
 class Group:
+    """`actor` is who would do what the labels say, where they leave that open."""
+
     id: str
     title: str
     status: str
     buttons: tuple[Button, ...]
     menu: Menu | None = None
+    actor: str = ""
 
 
 @dataclass(frozen=True)
@@ -72,9 +74,10 @@ class Move:
 @dataclass(frozen=True)
 class Goal:
     title: str
-    reached: bool
+    check: Callable[[Params, tuple[Move, ...]], bool]
     hint: str
     solution: Params
+    reached: bool = False
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,7 @@ def controls(p: Params, recording: Recording) -> Controls:
         tuple((words, replace(p, queue=name), name == p.queue) for name, words in QUEUES.items()),
         (producer(p, last.state), *(worker(p, last, done, name) for name in WORKERS), clock(p, last), session(p, last)),
         done,
-        tuple(Goal(goal.title, goal.check(p, done), goal.hint, goal.solution) for goal in GOALS),
+        tuple(replace(goal, reached=goal.check(p, done)) for goal in GOALS),
         comparison(p, recording),
     )
 
@@ -145,51 +148,48 @@ def producer(p: Params, state: State) -> Group:
     known = list(dict.fromkeys(job.id for job in state.queues[0].jobs))[:6]
     fresh = next(id for id in (f"order-{number}" for number in range(1, 100)) if id not in known)
     options = [
-        (_more(p, f"enqueue.{kind}.{id}").ops, f"{id}, {type}{'' if id == fresh else ': the same id again'}")
+        (_more(p, f"enqueue.{kind}.{id}").ops, f"{id}, {type}{'' if id == fresh else ', again'}")
         for id in (*known, fresh)
         for kind, type in TYPES.items()
     ]
-    full = FULL if _is_full(p) else ""
     return Group(
         "producer",
         "The checkout",
         "It adds jobs.",
         (
-            _button(p, "enqueue-receipt", "Enqueue a receipt", "enqueue", full),
-            _button(p, "enqueue-invoice", "Enqueue an invoice", "enqueue.invoice", full),
+            _button(p, "enqueue-receipt", "Enqueue a receipt", "enqueue"),
+            _button(p, "enqueue-invoice", "Enqueue an invoice", "enqueue.invoice"),
         ),
-        Menu("ops", "Under an id of your choice", "Enqueue", tuple(options) if not full else (), full),
+        Menu("ops", "With a given id", "Enqueue", () if _is_full(p) else tuple(options)),
     )
 
 
 def worker(p: Params, last: Step, done: tuple[Move, ...], name: str) -> Group:
-    claim = in_hand(p, done, name)
-    full = FULL if _is_full(p) else ""
-    idle = full or ("" if claim else NO_JOB)
-    busy = full or (f"at work on {claim.job}." if claim else "")
+    claim = in_hand(done, name)
+    idle = "" if claim else NO_JOB
+    busy = f"at work on {claim.job}." if claim else ""
     lacks = "only the hardened queue has these." if p.queue == "lesson" else idle
     return Group(
         f"worker-{name.lower()}",
         f"Worker {name}",
         _belief(claim, last, f"worker {name}"),
         tuple(
-            _button(p, f"{verb.replace('.', '-')}-{name.lower()}", label, f"{first}.{name}{rest}", reason)
-            for verb, label, reason in (
-                ("claim", "Claim", busy),
-                ("ack", "Ack", idle),
-                ("fail", "Fail", idle),
-                ("fail.permanent", "Fail for good", idle),
-                ("crash", "Crash", idle),
-                ("renew", "Renew", lacks),
-                ("release", "Release", lacks),
+            _button(p, f"{verb}{how.replace('.', '-')}-{name.lower()}", label, f"{verb}.{name}{how}", reason)
+            for verb, how, label, reason in (
+                ("claim", "", "Claim", busy),
+                ("ack", "", "Ack", idle),
+                ("fail", "", "Fail", idle),
+                ("fail", ".permanent", "Fail for good", idle),
+                ("crash", "", "Crash", idle),
+                ("renew", "", "Renew", lacks),
+                ("release", "", "Release", lacks),
             )
-            for first, dot, more in [verb.partition(".")]
-            for rest in [dot + more]
         ),
+        actor=f"worker {name}",
     )
 
 
-def in_hand(p: Params, done: tuple[Move, ...], name: str) -> Step | None:
+def in_hand(done: tuple[Move, ...], name: str) -> Step | None:
     """The claim of the job that a worker believes it holds; its lease may long be over."""
     claim = None
     for move in done:
@@ -214,59 +214,48 @@ def _belief(claim: Step | None, last: Step, who: str) -> str:
 
 def clock(p: Params, last: Step) -> Group:
     now, jobs = last.at_ms, last.state.queues[0].jobs
-    full = FULL if _is_full(p) else ""
-    due = min(((job.run_at_ms, job.id) for job in jobs if job.lane == "delayed"), default=None)
-    lease = min(((job.leased_until_ms, job.id) for job in jobs if job.lane == "leased"), default=None)
+    due_ms, due = min(((job.run_at_ms, job.id) for job in jobs if job.lane == "delayed"), default=(now, ""))
+    end_ms, leased = min(((job.leased_until_ms, job.id) for job in jobs if job.lane == "leased"), default=(now, ""))
+    no_lease = "" if leased else "no job is leased."
+    too_late = "the lease ends in 1 ms." if end_ms - 1 <= now else ""
 
-    def to(id: str, label: str, at_ms: int, words: str) -> Button:
-        return _button(p, id, label, f"advance.{at_ms - now}", full, f"to t={in_seconds(at_ms)}{words}")
+    def to(id: str, label: str, at_ms: int, words: str = "", reason: str = "") -> Button:
+        return _button(p, id, label, f"advance.{at_ms - now}", reason, f"to t={in_seconds(at_ms)}{words}")
 
-    def not_now(id: str, label: str, reason: str) -> Button:
-        return Button(id, label, None, reason=full or reason)
-
-    second = to("second", "+1 s", now + 1_000, "")
-    if due:
-        to_due = to("due", "Next due time", due[0], f": {due[1]} is due")
-    else:
-        to_due = not_now("due", "Next due time", "no job is delayed.")
-    if lease is None:
-        early = not_now("early", "1 ms before that", "no job is leased.")
-        end = not_now("lease", "Next lease end", "no job is leased.")
-    else:
-        end = to("lease", "Next lease end", lease[0], f": lease of {lease[1]} ends")
-        early = to("early", "1 ms before that", lease[0] - 1, f": {lease[1]} is still hidden")
-        if lease[0] - 1 <= now:
-            early = not_now("early", "1 ms before that", "the lease ends in 1 ms.")
-    return Group("clock", "The clock", f"It stands at t={in_seconds(now)}.", (second, to_due, end, early))
+    buttons = (
+        to("second", "+1 s", now + 1_000),
+        to("due", "To the next due time", due_ms, f": {due} is due", "" if due else "no job is delayed."),
+        to("lease", "To the end of the next lease", end_ms, f": lease of {leased} ends", no_lease),
+        to("early", "To 1 ms before that", end_ms - 1, f": {leased} is still hidden", no_lease or too_late),
+    )
+    return Group("clock", "The clock", f"It stands at t={in_seconds(now)}.", buttons)
 
 
 def session(p: Params, last: Step) -> Group:
     done = p.operations
     letters = list(dict.fromkeys(job.id for job in last.state.queues[0].jobs if job.lane == "dead"))
     by_hand = "" if p.queue == "hardened" else "by hand, as a new job"
-    full = FULL if _is_full(p) else ""
-    replays = [_button(p, f"replay-{id}", f"Replay {id}", f"replay.{id}", full, by_hand) for id in letters[:4]] or [
-        Button("replay", "Replay", None, reason="there is no dead letter.")
-    ]
+    replays = [_button(p, f"replay-{id}", f"Replay {id}", f"replay.{id}", note=by_hand) for id in letters[:4]]
     undo = replace(p, ops=" ".join(done[:-1]) or NOTHING)
+    nothing = "" if done else "nothing has been done."
     return Group(
         "session",
         "Dead letters and session",
         f"{len(done)} of {MOST_OPERATIONS} operations.",
         (
-            *replays,
-            Button("undo", "Undo", undo, note=f"takes back {done[-1]}")
-            if done
-            else Button("undo", "Undo", None, reason="nothing has been done."),
-            Button("again", "Start again", replace(p, ops=NOTHING), note="with an empty queue")
-            if done
-            else Button("again", "Start again", None, reason="nothing has been done."),
+            *(replays or [Button("replay", "Replay", None, reason="there is no dead letter.")]),
+            _to("undo", "Undo", undo, nothing, f"takes back {' '.join(done[-1:])}"),
+            _to("again", "Start again", replace(p, ops=NOTHING), nothing, "with an empty queue"),
         ),
     )
 
 
 def _button(p: Params, id: str, label: str, op: str, reason: str = "", note: str = "") -> Button:
-    return Button(id, label, None if reason else _more(p, op), "" if reason else note, reason)
+    return _to(id, label, _more(p, op), FULL if _is_full(p) else reason, note)
+
+
+def _to(id: str, label: str, params: Params, reason: str, note: str) -> Button:
+    return Button(id, label, None if reason else params, "" if reason else note, reason)
 
 
 def _more(p: Params, op: str) -> Params:
@@ -319,14 +308,6 @@ def _ends(recording: Recording) -> dict[str, str]:
 
 
 # Goals: each is checked on the moves of the run
-
-
-@dataclass(frozen=True)
-class Quest:
-    title: str
-    check: Callable[[Params, tuple[Move, ...]], bool]
-    hint: str
-    solution: Params
 
 
 def delivered_twice_without_a_crash(p: Params, done: tuple[Move, ...]) -> bool:
@@ -409,43 +390,43 @@ STALE_ACK = "enqueue claim.A advance.30000 claim.B ack.A fail.B"
 CRASHES = "enqueue" + " claim.A crash.A advance.30000" * 3 + " claim.A"
 
 GOALS = (
-    Quest(
+    Goal(
         "Deliver a job twice, and nobody crashes.",
         delivered_twice_without_a_crash,
         "A worker can also be slow. Whoever has a lease that is over still works on.",
         Params(ops="enqueue claim.A advance.30000 claim.B"),
     ),
-    Quest(
+    Goal(
         "Get a job into the dead letters in the fewest operations.",
         dead_in_the_fewest_operations,
         "Not every error is worth another attempt. Three operations are enough.",
         Params(ops="enqueue claim.A fail.A.permanent"),
     ),
-    Quest(
-        "Let a late ack lose a job: its new holder fails, and the job is gone all the same.",
+    Goal(
+        "Let a late ack remove a job: its new holder fails, and there is no retry and no dead letter.",
         stale_ack_loses_a_job,
         "Let worker A keep silent until worker B has the job. Then A acks before B fails.",
         Params(ops=STALE_ACK),
     ),
-    Quest(
+    Goal(
         "Try the same on the hardened queue, and see the late ack refused.",
         stale_ack_is_refused,
         "Take the same operations and choose the other queue.",
         Params(ops=STALE_ACK, queue="hardened"),
     ),
-    Quest(
+    Goal(
         "Hand a job out more often than max attempts allows, by crashes alone.",
         more_deliveries_than_allowed,
         "The lesson's queue looks at the limit only when somebody reports a failure. A crash reports nothing.",
         Params(ops=CRASHES),
     ),
-    Quest(
+    Goal(
         "Let a job that only crashes end in the dead letters.",
         crashes_end_in_the_dead_letters,
         "The hardened queue looks at the limit at the claim, too.",
         Params(ops=CRASHES, queue="hardened"),
     ),
-    Quest(
+    Goal(
         "Work for longer than the lease, and be the only one who had the job.",
         one_delivery_outlasts_its_lease,
         "The hardened queue lets a worker renew its lease before it is over.",

@@ -3,14 +3,19 @@
 import contextlib
 import importlib
 import io
+import json
 import re
+import subprocess
+import sys
 from itertools import combinations, product
+from pathlib import Path
 
 import pytest
 
 from lessons import checking, exercises, params
-from lessons.checking import Diary, Verdict, Wrong, judge, shrink
+from lessons.checking import Diary, Verdict, Wrong, judge, shrink, simplify
 
+ROOT = Path(__file__).resolve().parents[2]
 WITH_CODE = [exercise for exercise in exercises.exercises() if exercise.code]
 WITH_QUESTIONS = [exercise for exercise in exercises.exercises() if exercise.questions]
 each_code = pytest.mark.parametrize("exercise", WITH_CODE, ids=lambda exercise: exercise.slug)
@@ -225,6 +230,35 @@ def test_an_error_of_the_piece_is_told_with_its_line():
     assert ("1", "ZeroDivisionError was raised, line 2: division by zero") == (verdict.expected, verdict.got)
 
 
+@pytest.mark.parametrize("exits", ["exit(2)", "exit()"])
+def test_a_piece_that_leaves_python_is_wrong_and_not_unjudged(exits):
+    def play(piece, schedule, diary):
+        diary.step("the piece is called", "1", piece)
+
+    def unseen(piece, schedule, diary):
+        piece()
+
+    source = f"from sys import exit\ndef piece():\n    {exits}\n"
+    verdicts = [judge(source, "piece", one, [(("go",),)], lambda chance: (("go",),)) for one in (play, unseen)]
+
+    assert [False, False] == [verdict.solved for verdict in verdicts]
+    assert all(verdict.got.startswith("SystemExit was raised, line 3") for verdict in verdicts)
+
+
+@pytest.mark.parametrize(
+    ("end", "error"), [("sys.exit()", None), ("sys.exit(0)", None), ("sys.exit(2)", "SystemExit: 2")]
+)
+def test_a_program_that_ends_by_an_exit_is_judged_and_one_that_says_it_failed_is_told_so(end, error):
+    code = exercises.exercise("full-jitter").code
+    job = {"source": f"{code.solution}\nimport sys\n{end}", "check": code.check}
+    run = [sys.executable, "-B", "-c", "import runner, sys; print(runner.run(sys.argv[1]))", json.dumps(job)]
+    environment = {"PYTHONPATH": str(ROOT)}
+    output = subprocess.check_output(run, cwd=ROOT / "static" / "py", env=environment, text=True)
+    result = json.loads(output.splitlines()[-1])
+
+    assert [error is None, error] == [bool(result["verdict"]), result["error"] and result["error"].splitlines()[-1]]
+
+
 def test_a_piece_that_is_not_there_is_named():
     verdict = judge("other = 1", "piece", lambda *_: None, [], lambda chance: ())
 
@@ -259,6 +293,23 @@ def test_no_handler_of_the_piece_hides_that_it_is_wrong():
 
     with pytest.raises(Wrong), contextlib.suppress(Exception):
         Diary().step("the piece is called", "1", fail)
+
+
+def test_the_simplest_values_that_show_the_fault_are_told():
+    full_jitter = exercises.exercise("full-jitter")
+    verdict = check(full_jitter, full_jitter.code.solution.replace("random() *", "0.5 *"))
+
+    assert [
+        "full_jitter(base_ms=1000, cap_ms=20000, random) is called",
+        "random gives 1, and the backoff is asked for attempt 1",
+    ] == list(verdict.steps)
+
+
+def test_a_value_is_replaced_by_the_first_of_those_known_that_still_fails():
+    known = [(("go", 5, "a"),), (("go", 7, "b"), ("stop", 1)), (("go", 9, "c"),)]
+    found = simplify(lambda schedule: schedule[0][1] > 5 and schedule[0][2] != "a", (("go", 9, "c"),), known)
+
+    assert (("go", 7, "b"),) == found
 
 
 @pytest.mark.parametrize("needed", list(combinations(range(6), 3)))

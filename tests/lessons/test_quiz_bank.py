@@ -3,6 +3,8 @@
 import contextlib
 import io
 import re
+import sys
+import types
 from collections import Counter
 from math import ceil
 from urllib.parse import parse_qsl, urlsplit
@@ -109,9 +111,66 @@ def test_the_proof_is_a_moment_of_a_run(family):
         assert not recording.limit_reached
 
 
+def proved(question):
+    """The run that the proof opens, and the step that it shows."""
+    address = urlsplit(question.proof)
+    given = dict(parse_qsl(address.query))
+    number = int(given.pop("step"))
+    section = contents.section(address.path.removeprefix("/"))
+    steps = making._recorded(section.slug, params.read(section.Params, given)).steps
+    return steps[:number]
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_an_answer_that_is_a_time_is_the_time_of_its_proof(seed):
+    asked = [question for family in BANK.values() if (question := family.make(seed)).kind == "choose"]
+    times = {question.family: right(question).text for question in asked if right(question).text.startswith("t=")}
+
+    assert 7 <= len(times)
+    assert times == {id: f"t={ms(proved(BANK[id].make(seed))[-1].at_ms)}" for id in times}
+
+
+def counted(steps, kind):
+    return len([step for step in steps if step.kind == kind])
+
+
+# The steps up to the proof -> the right option's text, or its beginning.
+SHOWN = {
+    "the-worker-is-stopped": lambda steps: (
+        "The three still wait. The fourth comes back"
+        if steps[-1].state.queues[0].count("waiting") == 4 and steps[-1].kind == "lease expired"
+        else ""
+    ),
+    "nobody-works": lambda steps: f"{steps[-1].state.queues[0].count('waiting')}",
+    "job-that-kills-its-worker": lambda steps: (
+        f"{counted(steps, 'claim')} deliveries, {steps[-1].state.queues[0].count('dead')} dead letters"
+    ),
+    "only-one-try": lambda steps: f"{counted(steps, 'claim')} times",
+    "batches-of-the-relay": lambda steps: ", ".join(
+        f"{found[2]} in run {found[1]}"
+        for step in steps
+        if (found := re.search(r"relay run (\d+): published ([1-9]\d*)$", step.printed or ""))
+    ),
+    "who-finishes-first": lambda steps: ", ".join(step.job for step in steps if step.kind == "ack"),
+    "copies-in-a-queue": lambda steps: f"{steps[-1].state.queues[0].count('waiting')}",
+    "one-job-for-all": lambda steps: f"{len([e for e in steps[-1].state.effects if 'receipt' in e.what])} receipts",
+}
+
+
+@pytest.mark.parametrize("id", SHOWN)
+def test_the_proof_shows_the_right_answer_and_no_other(id):
+    for seed in range(15):
+        question = BANK[id].make(seed)
+        shown = SHOWN[id](proved(question))
+        texts = [option.text for option in question.options if re.match(re.escape(shown) + r"\b", option.text)]
+
+        assert shown
+        assert [right(question).text] == texts
+
+
 def test_the_site_answers_at_every_proof():
     client = create_app().test_client()
-    addresses = {family.make(seed).proof for family in quiz.families() for seed in range(1)}
+    addresses = {family.make(0).proof for family in quiz.families()}
 
     assert {} == {address: status for address in addresses if (status := client.get(address).status_code) != 200}
 
@@ -125,11 +184,26 @@ def test_one_option_is_right_and_no_two_are_the_same(family):
         question = family.make(seed)
         options = question.options
 
-        assert 3 <= len(options) <= 5
+        assert 3 <= len(options) <= making.MOST_OPTIONS
         assert 1 == sum(option.right for option in options)
         assert len(options) == len({option.text.strip().lower() for option in options})
-        assert list("abcde"[: len(options)]) == [option.key for option in options]
+        assert list("abcd"[: len(options)]) == [option.key for option in options]
         assert all(len(option.why) > 10 for option in options)
+
+
+@of_kind("choose")
+def test_the_right_option_cannot_be_told_by_its_length(family):
+    """In words it is never longer than all the others; where options have numbers in them it is not so every time."""
+    questions = [family.make(seed) for seed in range(20)]
+    longest = [
+        len(right(question).text) > max(len(option.text) for option in question.options if not option.right)
+        for question in questions
+    ]
+
+    if any(re.search(r"\d", option.text) for question in questions for option in question.options):
+        assert not all(longest)
+    else:
+        assert not any(longest)
 
 
 @of_kind("choose")
@@ -329,7 +403,7 @@ def checked(question, code):
     exec(code, namespace)
     exec(question.check, checker)
     try:
-        checker["check"](namespace)
+        checker["check_names"](namespace)
     except AssertionError as error:
         return str(error)
     return None
@@ -362,6 +436,18 @@ def test_code_without_the_function_or_with_a_bug_gets_a_message_too(family):
     assert f"There is no function {name}" in checked(question, "")
     assert checked(question, f"def {name}(*args):\n    return None\n")
     assert checked(question, f"def {name}(*args):\n    return 1 / 0\n")
+
+
+@of_kind("write")
+def test_the_page_is_told_a_verdict_on_the_program_that_has_run(family, monkeypatch):
+    question, program, checker = family.make(0), types.ModuleType("__main__"), {}
+    exec(question.check, checker)
+    monkeypatch.setitem(sys.modules, "__main__", program)
+    missing = checker["check"](question.starter)
+    exec(question.solution, program.__dict__)
+
+    assert (False, True) == (missing.solved, checker["check"](question.solution).solved)
+    assert "There is no function" in missing.got
 
 
 # family -> (what stands in the solution, what a learner might write instead)

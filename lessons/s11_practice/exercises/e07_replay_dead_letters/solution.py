@@ -1,4 +1,4 @@
-"""Dead letters come back when their cause is mended: each one once, as the job that it was."""
+"""Dead letters come back when their cause is repaired: each one once, as the job that it was."""
 
 from lessons.reference.clock import ManualClock
 from lessons.reference.job_queue import JobQueue, QueueOptions
