@@ -1,5 +1,6 @@
 // A section's program to edit and run, with what it prints beside what the original prints.
 
+import { json } from "./runner.js";
 import { element, workbench } from "./workbench.js";
 
 const MOST = 500; // lines that are compared
@@ -34,7 +35,8 @@ function rows(left, right) {
 
 function show(result, output) {
   const printed = output === "" ? [] : output.replace(/\n$/, "").split("\n");
-  const found = rows(original, printed.slice(0, MOST));
+  const broke = !printed.length && result.status !== "ok"; // then there is nothing to compare
+  const found = rows(original, broke ? original : printed.slice(0, MOST));
   let different = 0;
   $("compare").tBodies[0].replaceChildren(
     ...found.map(([left, right]) => {
@@ -43,7 +45,7 @@ function show(result, output) {
       const row = element("tr", "", same ? "" : "differs");
       const sign = element("td", same ? "" : "≠");
       if (!same) sign.append(element("span", " differs", "unseen"));
-      row.append(sign, ...[left, right].map((line) => element("td", line ?? "", line === null ? "missing" : "")));
+      row.append(sign, ...[left, broke ? "" : right].map((line) => element("td", line ?? "", line === null ? "missing" : "")));
       return row;
     }),
   );
@@ -54,13 +56,14 @@ function show(result, output) {
   $("steps").hidden = !result.steps;
   $("steps").querySelector("summary").textContent = `All ${result.steps?.length ?? 0} steps of your run in words`;
   $("steps").querySelector("ol").replaceChildren(...(result.steps ?? []).map((step) => element("li", step)));
+  if (broke) return "Your program raised an error before it printed anything.";
   const lines = different === 1 ? "1 line differs" : `${different} lines differ`;
   const said = different ? `${lines} from the original's.` : "It printed the same as the original.";
   return result.status === "error" ? `Your program raised an error. ${said}` : said;
 }
 
-const files = fetch(root.dataset.files).then((response) => response.json());
-files.then((texts) =>
+try {
+  const texts = await json(root.dataset.files);
   workbench(root, {
     files: texts,
     key: `edit${location.pathname}`,
@@ -70,5 +73,8 @@ files.then((texts) =>
       files: Object.fromEntries(Object.entries(changed).map(([name, text]) => [`lessons/${name}`, text])),
     }),
     show,
-  }),
-);
+  });
+} catch (error) {
+  const again = Object.assign(element("a", "Load this page again."), { href: "" });
+  root.querySelector("[data-status]").replaceChildren(`The files could not be loaded: ${error.message}. `, again);
+}

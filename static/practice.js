@@ -1,5 +1,6 @@
 // An exercise: its code is run and judged in the browser; what is solved is told to the server, if it keeps that.
 
+import { json } from "./runner.js";
 import { element, lines, workbench } from "./workbench.js";
 
 const root = document.querySelector("[data-exercise]");
@@ -21,6 +22,7 @@ function show(result, output) {
   const tried = `${verdict.tried} schedules`;
   if (verdict.solved) {
     tell();
+    $("afterwards").open = true;
     $("verdict-body").replaceChildren(element("p", `Your code did what it should in all ${tried}.`));
     return `Solved: your code did what it should in all ${tried}.`;
   }
@@ -32,26 +34,36 @@ function show(result, output) {
     element("dt", "Your code"), element("dd", verdict.got, "got"),
   );
   const many = verdict.steps.length;
-  const found = many
-    ? `Of ${tried} this is the shortest way found to break your code, and every step is needed.`
-    : "Your code cannot be tried yet.";
+  const these = many === 1 ? "This one step shows" : `These ${many} steps show`;
+  const found = many ? `Of the ${tried} tried, this is the shortest one found in which your code fails.` : "Your code cannot be tried yet.";
   $("verdict-body").replaceChildren(element("p", found), ...(many ? [steps] : []), outcome);
   if (verdict.printed) {
     $("verdict-body").append(element("p", "Printed in these steps:"), element("pre", verdict.printed, "plain"));
   }
-  return `Not yet: ${many} step${many === 1 ? "" : "s"} break your code. They are listed below.`;
+  return many ? `Not yet. ${these} the fault, below.` : `Not yet. ${found}`;
 }
 
 if (root.dataset.check) {
-  const check = fetch(`/practice/${slug}/files.json`).then((response) => response.json());
-  const starter = root.querySelector("[data-area]").defaultValue;
-  check.then((extra) =>
-    workbench(root, {
-      files: { "exercise.py": starter },
-      key: `exercise/${slug}`,
-      job: (texts) => ({ source: texts["exercise.py"], check: root.dataset.check, files: extra }),
-      show,
+  workbench(root, {
+    files: { "exercise.py": root.querySelector("[data-area]").defaultValue },
+    key: `exercise/${slug}`,
+    job: async (texts) => ({
+      source: texts["exercise.py"],
+      check: root.dataset.check,
+      files: await json(`/practice/${slug}/files.json`),
     }),
-  );
+    show,
+  });
 }
+// What is not chosen yet is no part of the address; if that is everything, nothing is asked.
+const form = document.querySelector("#questions form");
+form?.addEventListener("submit", (event) => {
+  if ([...form.elements].some((field) => field.matches("select") && field.value !== "open")) return;
+  event.preventDefault();
+  $("nothing").hidden = false;
+  form.querySelector("select").focus();
+});
+form?.addEventListener("formdata", ({ formData }) => {
+  for (const [name, value] of [...formData]) if (value === "open") formData.delete(name);
+});
 if (root.dataset.solved) tell();

@@ -54,7 +54,10 @@ const ready = (async () => {
   python.runPython(runner, { filename: "<runner>" });
   return python.globals;
 })();
-ready.then(() => say("ready"), (error) => say("failed", String(error)));
+// Pyodide tells nobody when its largest file does not come.
+const broken = (event) => (event.preventDefault(), say("failed", String(event.reason)));
+addEventListener("unhandledrejection", broken);
+ready.then(() => removeEventListener("unhandledrejection", broken)).then(() => say("ready"), (error) => say("failed", String(error)));
 
 onmessage = async ({ data: { files, job } }) => {
   const globals = await ready;

@@ -4,12 +4,23 @@ const WORKER = new URL("./py-worker.mjs", import.meta.url);
 const PATIENCE_MS = 60_000; // without any news while Python is loaded: a refused file is never reported
 const LONG_MS = 400;
 
-let lessons; // the package, name -> text; asked for once
+/** What is at that address. Rejected when it cannot be had. */
+export async function json(address) {
+  const response = await fetch(address);
+  if (!response.ok) throw new Error(`the server answered ${response.status}`);
+  return response.json();
+}
+
+let lessons; // the package, name -> text; asked for once, and again if that failed
 let idle = null;
 let current = null;
 
 function spawn() {
-  lessons ??= fetch("/python/lessons.json").then((response) => response.json());
+  lessons ??= json("/python/lessons.json").catch((error) => {
+    lessons = null;
+    throw error;
+  });
+  const files = lessons;
   const worker = new Worker(WORKER, { type: "module", name: "python" });
   worker.ready = new Promise((resolve, reject) => {
     let patience;
@@ -24,10 +35,11 @@ function spawn() {
       if (type === "ready") {
         clearTimeout(patience);
         worker.isReady = true;
-        lessons.then((files) => worker.postMessage({ files })).then(resolve, reject);
+        files.then((files) => worker.postMessage({ files })).then(resolve, reject);
       }
       if (type === "failed") reject(new Error(data));
     };
+    files.catch(reject);
     worker.onerror = (event) => reject(new Error(event.message || "it could not be loaded"));
   });
   worker.ready.catch(() => {

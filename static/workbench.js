@@ -11,12 +11,23 @@ const ENDINGS = {
 };
 
 /** Make the elements of `root` work. `files` has the original texts by name, `key` is the place in the browser's store,
- *  `job(texts)` gives what runner.js is to run, `show(result, output)` shows how it went and returns a sentence. */
-export function workbench(root, { files, key, job, show }) {
+ *  or in this tab's with `shelf`. `job(texts)` gives what runner.js is to run, or a promise of it, and
+ *  `show(result, output)` shows how it went and returns a sentence. */
+export function workbench(root, { files, key, job, show, shelf = () => localStorage }) {
+  // A browser may refuse to store anything; then the work lasts as long as the page.
+  const stored = (name) => {
+    try { return shelf().getItem(`queue-lab:${key}/${name}`); } catch { return null; }
+  };
+  const store = (name, text) => {
+    try {
+      if (text === null) shelf().removeItem(`queue-lab:${key}/${name}`);
+      else shelf().setItem(`queue-lab:${key}/${name}`, text);
+    } catch { /* full or refused */ }
+  };
   const at = (name) => root.querySelector(`[data-${name}]`);
   const [area, chooser, status, dialog] = ["area", "file", "status", "confirm"].map(at);
   const names = Object.keys(files);
-  const texts = Object.fromEntries(names.map((name) => [name, stored(`${key}/${name}`) ?? files[name]]));
+  const texts = Object.fromEntries(names.map((name) => [name, stored(name) ?? files[name]]));
   let editor = null;
   let shown = chooser?.value ?? names[0];
 
@@ -24,13 +35,13 @@ export function workbench(root, { files, key, job, show }) {
 
   function changed(text) {
     texts[shown] = text;
-    store(`${key}/${shown}`, text === files[shown] ? null : text);
+    store(shown, text === files[shown] ? null : text);
     mark();
   }
   function mark() {
     at("changed").hidden = texts[shown] === files[shown];
     at("reset").hidden = texts[shown] === files[shown];
-    at("undo").hidden = !(texts[shown] === files[shown] && stored(`${key}/${shown}:undo`));
+    at("undo").hidden = !(texts[shown] === files[shown] && stored(`${shown}:undo`));
     for (const option of chooser?.options ?? []) {
       option.textContent = option.value + (texts[option.value] === files[option.value] ? "" : " (changed)");
     }
@@ -50,14 +61,14 @@ export function workbench(root, { files, key, job, show }) {
   at("reset").addEventListener("click", () => dialog.showModal());
   dialog.addEventListener("close", () => {
     if (dialog.returnValue !== "reset") return;
-    store(`${key}/${shown}:undo`, texts[shown]);
+    store(`${shown}:undo`, texts[shown]);
     put(files[shown]);
     status.textContent = `${shown} is as it was at first. “Undo the reset” brings your text back.`;
     at("undo").focus();
   });
   at("undo").addEventListener("click", () => {
-    put(stored(`${key}/${shown}:undo`));
-    store(`${key}/${shown}:undo`, null);
+    put(stored(`${shown}:undo`));
+    store(`${shown}:undo`, null);
     status.textContent = "Your text is back.";
     at("reset").focus();
   });
@@ -66,50 +77,58 @@ export function workbench(root, { files, key, job, show }) {
 
   // Python
 
-  const state = (name) => (root.dataset.python = name);
+  const words = at("run").lastElementChild;
+  const offered = words.textContent;
+  let busy = false; // with a run that was asked for, which may still wait for Python
+  function state(name) {
+    root.dataset.python = name;
+    const waits = name === "loading" ? "Waits for Python" : "Running";
+    words.textContent = busy ? waits : name === "failed" ? "Try again" : offered;
+    at("run").setAttribute("aria-disabled", String(busy));
+  }
   async function load() {
     state("loading");
-    status.textContent = "Python is loading.";
-    const bar = at("progress");
-    let got = 0;
-    try {
-      await start((bytes) => (bar.value = Math.min((got += bytes) / root.dataset.bytes, 1)));
-    } catch (error) {
-      state("off");
-      status.textContent = `Python could not be loaded: ${error.message}.`;
-      return false;
-    }
+    status.textContent = `Python is loading, about 6 MB.${busy ? " Your code runs as soon as it is here." : ""}`;
+    await start((bytes) => (at("progress").value += bytes));
     remember();
-    state("ready");
-    status.textContent = "Python is ready.";
-    return true;
+    if (!busy) ready("Python is ready.");
   }
-  let busy = false;
-  async function go() {
-    if (busy) return;
-    busy = true;
-    const moveFocus = document.activeElement === at("start");
-    if (root.dataset.python !== "ready" && !(await load())) return (busy = false);
-    if (moveFocus) at("run").focus();
-    state("running");
-    status.textContent = "Running.";
-    editor?.mark(0);
-    let output = "";
-    const { source, ...more } = job(texts);
-    const result = await run(source, { ...more, onOutput: (text) => (output += text) });
-    state("ready");
+  function ready(sentence, name = "ready") {
     busy = false;
+    const focused = document.activeElement === at("stop");
+    state(name);
+    if (focused) at("run").focus(); // what is not shown any more would lose the focus
+    status.textContent = sentence;
+  }
+  function failed(error) {
+    at("progress").value = 0;
+    ready(`Loading Python failed: ${error.message}. Is there a connection? Then try again.`, "failed");
+  }
+  async function go() {
+    if (busy || root.dataset.python === "impossible") return;
+    busy = true;
+    let output = "";
+    let result;
+    try {
+      if (root.dataset.python !== "ready") await load();
+      const { source, ...more } = await job(texts);
+      state("running");
+      status.textContent = root.dataset.ended ? "Running. What is shown is still from the run before." : "Running.";
+      editor?.mark(0);
+      result = await run(source, { ...more, onOutput: (text) => (output += text) });
+    } catch (error) {
+      return failed(error);
+    }
     root.dataset.ended = result.status;
+    root.dataset.verdict = result.verdict ? (result.verdict.solved ? "right" : "wrong") : "";
     const said = show(result, output);
-    if (result.status === "failed") status.textContent = `Python broke: ${result.error}`;
-    else status.textContent = ENDINGS[result.status] ?? said;
+    ready(result.status === "failed" ? `Python broke: ${result.error}` : (ENDINGS[result.status] ?? said));
     const file = result.file?.replace(/^lessons\//, "");
     if (file in files) {
       if (file !== shown) open(file);
       editor?.mark(result.line);
     }
   }
-  at("start").addEventListener("click", load);
   at("run").addEventListener("click", go);
   at("stop").addEventListener("click", stop);
   area.addEventListener("keydown", (event) => {
@@ -126,7 +145,7 @@ export function workbench(root, { files, key, job, show }) {
     status.textContent = "This browser has no WebAssembly, so Python cannot run here. The task, the hints and the solution are all there.";
   } else {
     state("off");
-    if (wasStarted()) load();
+    if (wasStarted()) load().catch((error) => busy || failed(error)); // a run that waits says so itself
   }
   import("./editor.js").then(({ upgrade }) => {
     editor = upgrade(area, { onRun: go, onChange: changed });
@@ -149,16 +168,6 @@ export function element(tag, text = "", className = "") {
   return made;
 }
 
-// A browser may refuse to store anything; then the work lasts as long as the page.
-function stored(name) {
-  try { return localStorage.getItem(`queue-lab:${name}`); } catch { return null; }
-}
-function store(name, text) {
-  try {
-    if (text === null) localStorage.removeItem(`queue-lab:${name}`);
-    else localStorage.setItem(`queue-lab:${name}`, text);
-  } catch { /* full or refused */ }
-}
 function remember() {
   try { sessionStorage.setItem(STARTED, "yes"); } catch { /* refused */ }
 }

@@ -28,12 +28,10 @@ def write(page: Page, source: str) -> None:
 
 
 def run(page: Page, ended: str = "ok") -> None:
-    """Start Python if it is not there yet, press the run button, and wait for the end."""
+    """Press the run button, and wait for the end; the first run loads Python."""
     bench = page.locator(".bench")
     expect(page.locator(".code-editor")).to_be_visible()
-    if bench.get_attribute("data-python") == "off":
-        page.locator("[data-start]").click()
-    expect(bench).to_have_attribute("data-python", "ready", timeout=SLOW_MS)
+    expect(bench).to_have_attribute("data-python", re.compile("off|ready"), timeout=SLOW_MS)
     bench.evaluate("bench => bench.removeAttribute('data-ended')")
     page.locator("[data-run]").click()
     expect(bench).to_have_attribute("data-ended", ended, timeout=SLOW_MS)
@@ -79,6 +77,8 @@ def test_an_exercise_is_failed_and_then_solved(open_page) -> None:
 
     verdict = page.locator("#verdict")
     expect(verdict).to_contain_text("Not yet")
+    assert "Not yet. These 6 steps show the fault, below." == told(page)
+    expect(page.locator("#afterwards .prose")).to_be_hidden()
     expect(verdict.locator(".steps li")).to_have_count(6)
     expect(verdict.locator(".expected")).to_have_text("nothing")
     expect(verdict.locator(".got")).to_have_text("a with 3 attempts")
@@ -87,6 +87,7 @@ def test_an_exercise_is_failed_and_then_solved(open_page) -> None:
 
     exercise(page, exercises.exercise("limit-deliveries").code.solution)
     expect(verdict).to_contain_text("Your code did what it should in all 306 schedules.")
+    expect(page.locator("#afterwards .prose")).to_be_visible()
     assert "Solved" in told(page)
     assert ["/progress/solved/limit-deliveries"] == [url[url.index("/progress") :] for url in posted if "solved" in url]
 
@@ -121,10 +122,14 @@ def test_a_loop_without_an_end_is_stopped_by_the_button_and_the_next_run_works(o
     write(page, "while True:\n    pass\n")
     page.locator("[data-run]").click()
     expect(page.locator(".bench")).to_have_attribute("data-python", "running")
+    expect(page.get_by_role("button", name="Running")).to_be_disabled()
+    assert "Running. What is shown is still from the run before." == told(page)
+    expect(page.locator("#results")).to_have_css("opacity", "0.45")
     page.locator("[data-stop]").click()
 
     expect(page.locator(".bench")).to_have_attribute("data-ended", "stopped")
     assert "Stopped." == told(page)
+    expect(page.locator("[data-run]")).to_be_focused()
     exercise(page, "print('alive')")
     expect(page.locator("#output")).to_have_text("alive")
 
@@ -221,7 +226,7 @@ def test_the_keyboard_alone_runs_and_leaves_the_editor(open_page) -> None:
     page.keyboard.press("Backspace")
     page.keyboard.press("Escape")
     page.keyboard.press("Tab")
-    assert "data-start" in page.evaluate("document.activeElement.outerHTML")
+    assert "data-run" in page.evaluate("document.activeElement.outerHTML")
     page.keyboard.press("Shift+Tab")
     page.keyboard.press("Shift+Tab")
     editor.focus()
@@ -242,6 +247,12 @@ def test_a_changed_program_is_compared_line_by_line(open_page) -> None:
     assert re.search(r"\d lines? differs? from the original's", told(page).replace("differ ", "differs "))
     expect(page.locator("[data-file] option", has_text="(changed)")).to_have_text("reference/backoff.py (changed)")
     expect(page.locator("#steps")).to_contain_text("steps of your run in words")
+    write(page, "if x\n")
+    run(page, ended="error")
+    expect(page.locator("#error")).to_contain_text("SyntaxError")
+    expect(page.locator("#error")).not_to_contain_text("importlib")
+    expect(page.locator("#compare .differs")).to_have_count(0)
+    assert "Your program raised an error before it printed anything." == told(page)
 
 
 def test_an_error_in_another_file_brings_that_file_up(open_page) -> None:
@@ -263,6 +274,74 @@ def test_nothing_sticks_out_on_a_phone(open_page, path, width) -> None:
     page = open_page(path, viewport={"width": width, "height": 800})
 
     assert width == page.evaluate("document.documentElement.scrollWidth")
+
+
+def test_no_exercise_sticks_out_on_a_phone(open_page) -> None:
+    page = open_page("/practice", viewport=PHONE)
+    wide = []
+    for one in exercises.exercises():
+        page.goto(f"/practice/{one.slug}")
+        wide += [one.slug] * (page.evaluate("document.documentElement.scrollWidth") > PHONE["width"])
+
+    assert [] == wide
+
+
+@pytest.mark.parametrize("path", ["/practice/full-jitter", EXERCISE, "/retries/edit"])
+def test_the_run_button_can_be_seen_at_once(open_page, path) -> None:
+    page = open_page(path, viewport={"width": 1440, "height": 900})
+
+    expect(page.locator(".code-editor")).to_be_visible()
+    expect(page.locator("[data-run]")).to_be_in_viewport(ratio=1)
+
+
+def test_the_button_waits_for_python_and_tries_again_when_it_does_not_come(open_page) -> None:
+    page = open_page(EXERCISE, errors=("ERR_FAILED",))
+    bench, button, held = page.locator(".bench"), page.locator("[data-run]"), []
+    page.route("**/python/lessons.json", lambda route: held.append(route))
+    button.click()
+    expect(page.get_by_role("button", name="Waits for Python")).to_be_disabled()
+    expect(page.get_by_role("progressbar")).to_be_visible()
+    expect(page.locator("[data-progress]")).not_to_have_js_property("value", 0, timeout=SLOW_MS)
+    assert "Python is loading, about 6 MB. Your code runs as soon as it is here." == told(page)
+    held[0].abort()
+    expect(bench).to_have_attribute("data-python", "failed", timeout=SLOW_MS)
+    assert re.fullmatch(r"Loading Python failed: .*\. Is there a connection\? Then try again\.", told(page))
+    page.unroute("**/python/lessons.json")
+    page.route("**/pyodide.asm.wasm", lambda route: route.abort())
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator("[data-status]")).to_contain_text("Python is loading")
+    expect(bench).to_have_attribute("data-python", "failed", timeout=20_000)
+    page.unroute("**/pyodide.asm.wasm")
+    page.get_by_role("button", name="Try again").click()
+    expect(bench).to_have_attribute("data-ended", "ok", timeout=SLOW_MS)
+
+    expect(page.locator("#verdict")).to_contain_text("Not yet")
+    expect(button).to_have_text("Run and check")
+
+
+def test_a_program_whose_files_do_not_come_says_so(open_page) -> None:
+    page = open_page("/practice", errors=("500",))
+    page.route("**/retries/edit/files.json", lambda route: route.fulfill(status=500))
+    page.goto("/retries/edit")
+
+    expect(page.locator("[data-status]")).to_contain_text("The files could not be loaded: the server answered 500.")
+    page.unroute("**/retries/edit/files.json")
+    page.get_by_role("link", name="Load this page again").click()
+    expect(page.locator("[data-run]")).to_be_visible()
+
+
+def test_answers_that_are_not_chosen_are_no_part_of_the_address(open_page) -> None:
+    page = open_page("/practice/pick-the-guarantee")
+    address = page.url
+    page.get_by_role("button", name="Check my answers").click()
+
+    expect(page.get_by_role("alert")).to_contain_text("Nothing is chosen yet")
+    assert address == page.url
+    page.locator("#q-wallet").select_option("at-least-once")
+    page.get_by_role("button", name="Check my answers").click()
+    page.wait_for_url("**/pick-the-guarantee?wallet=at-least-once#questions")
+    expect(page.get_by_text("Not checked: choose the other answer too.")).to_be_visible()
+    expect(page.get_by_role("alert")).to_be_hidden()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -305,8 +384,8 @@ def test_without_a_script_questions_are_answered_and_everything_is_shown(open_pa
     page.get_by_text("Hint 2 of 3").click()
     expect(page.get_by_text("before anything is sent")).to_be_visible()
     page.get_by_text("The official solution").click()
-    expect(page.locator(".solution")).to_contain_text("self.processed.add(message.id)")
-    expect(page.locator("[data-start]")).to_be_hidden()
+    expect(page.locator(".solution").last).to_contain_text("self.processed.add(message.id)")
+    expect(page.locator("[data-run]")).to_be_hidden()
     expect(page.locator("textarea")).to_have_value(re.compile("class SmsConsumer"))
 
 
@@ -316,7 +395,7 @@ def test_without_webassembly_the_page_says_so_and_shows_the_rest(open_page) -> N
     page.goto(EXERCISE)
 
     expect(page.locator("[data-status]")).to_contain_text("no WebAssembly")
-    expect(page.locator("[data-start]")).to_be_hidden()
+    expect(page.locator("[data-run]")).to_be_hidden()
     expect(page.locator(".code-editor")).to_be_visible()
 
 

@@ -8,7 +8,7 @@ import { tags } from "@lezer/highlight";
 
 // The page's custom properties reach into the shadow root, so both colour schemes come with them.
 const theme = EditorView.theme({
-  "&": { color: "var(--ink)", backgroundColor: "var(--card)", fontSize: "0.85rem", maxHeight: "36rem" },
+  "&": { color: "var(--ink)", backgroundColor: "var(--card)", fontSize: "0.85rem", maxHeight: "max(16rem, min(36rem, 100vh - 24rem))" },
   "&.cm-focused": { outline: "3px solid var(--accent)", outlineOffset: "-1px" },
   ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.55" },
   ".cm-content": { caretColor: "var(--ink)", minHeight: "12rem", paddingBottom: "2rem" },
