@@ -16,16 +16,16 @@ PAGE_POLICY = (
 
 
 def create_app(config: Mapping[str, Any] | None = None) -> Flask:
-    """The Flask application; `config` overrides the defaults of webapp.runs, such as MAX_STREAMS."""
+    """The Flask application. `config` may set DATABASE, where progress is kept, and MAX_STREAMS of webapp.runs."""
     root = assets.data_root()
     app = Flask(__name__, static_folder=None, template_folder=str(root / "templates"))
-    app.config.from_mapping(runs.DEFAULTS)
+    app.config.from_mapping(runs.DEFAULTS, MAX_CONTENT_LENGTH=progress.MOST_BYTES)
     app.config.from_mapping(config or {})
     app.json.sort_keys = False  # type: ignore[attr-defined]
     app.json.ensure_ascii = False  # type: ignore[attr-defined]
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.jinja_env.filters["seconds"] = in_seconds
-    app.jinja_env.globals["default_pace_ms"] = DEFAULT_PACE_MS
+    app.jinja_env.globals |= {"default_pace_ms": DEFAULT_PACE_MS, "quiz": progress.QUIZ}
     assets.install(app, root / "static")
     errors.install(app)
     app.register_blueprint(glossary.bp)

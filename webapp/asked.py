@@ -1,16 +1,16 @@
 """What a request asks for, read from its address once and for all views."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from flask import request
-from werkzeug.datastructures import MultiDict
 
-from lessons import contents, params
+from lessons import contents, exercises, params
 from lessons.contents import Chapter, Section
+from lessons.exercises import Exercise
 from lessons.recording import Recording, Step
 
 VIEWS = ("page", "present")
@@ -28,14 +28,19 @@ class NotThere(LookupError):
         self.back = back
 
 
-class BadQuery(ValueError):
-    """Fields that cannot be used, all of them. `section` and `given` are there to show the form of a run again."""
+class BadQuery(params.Invalid):
+    """Fields that cannot be used, all of them. The `template` shows them; `page` is what else it needs."""
 
     def __init__(
-        self, problems: tuple[params.Problem, ...], section: Section | None = None, given: Mapping[str, str] = {}
+        self,
+        problems: Iterable[params.Problem],
+        title: str = "This request cannot be used",
+        template: str = "error.html",
+        page: Mapping[str, Any] = {"back": "/"},
+        status: int = 400,
     ) -> None:
-        super().__init__("\n".join(problem.message for problem in problems))
-        self.problems, self.section, self.given = problems, section, given
+        super().__init__(tuple(problems))
+        self.title, self.template, self.page, self.status = title, template, page, status
 
 
 @dataclass(frozen=True)
@@ -44,19 +49,13 @@ class Asked:
 
     section: Section
     params: Any
+    recording: Recording
     step_number: int = 1
     view: str = "page"
     play: bool = False
     pace_ms: int = DEFAULT_PACE_MS
     start: int = 0
     with_steps: bool = False
-    run: list[Recording] = field(default_factory=list, compare=False, repr=False)
-
-    @property
-    def recording(self) -> Recording:
-        if not self.run:  # it stays with the moment and those made from it: a stream never records its run again
-            self.run.append(recorded(self.section.slug, self.params))
-        return self.run[0]
 
     @property
     def looks(self) -> tuple[object, ...]:
@@ -71,37 +70,38 @@ class Asked:
     def last(self) -> int:
         return len(self.recording.steps)
 
+    @property
+    def opens_at(self) -> int:
+        """The step that an address means when it names none: a run that is driven by hand goes on at its end."""
+        return self.last if self.section.controls else 1
+
     def at(self, number: int, play: bool | None = None) -> "Asked":
         return replace(self, step_number=number, play=self.play if play is None else play)
 
     def page(self, **changes: Any) -> str:
-        """The address of the page at this moment; without the step at the first one."""
-        return _address(self._path(), replace(self, **changes)._query(step=True))
+        """The address of the page at this moment; without the step where it opens anyway."""
+        return _address(self.section, replace(self, **changes)._query(step=True))
 
-    def end_of(self, params: Any) -> str:
+    def end_of(self, values: Any) -> str:
         """The address of the page at the last step of another run of this section."""
-        query = replace(self, params=params, play=False)._query(step=False)
-        return _address(self._path(), {**query, "step": "last"})
+        return _address(self.section, {**self._query(step=False, values=values), "step": "last"})
 
     @property
     def default_run(self) -> str:
         """The address of the default run, looked at in the same way."""
-        return replace(self, params=self.section.Params(), run=[]).page(step_number=1, play=False)
+        return _address(self.section, self._query(step=False, values=self.section.Params()))
 
     def neighbour(self, ending: str, **more: str | int) -> str:
         """The address of another form of the same run: "run.txt", "run.json" or "stream"."""
-        return _address(f"{self._path()}/{ending}", {**self._query(step=False), **more})
+        return _address(self.section, {**self._query(step=False), **more}, f"/{ending}")
 
     def query_fields(self) -> list[tuple[str, str | int]]:
         """What a form must carry along to stay in this run at this moment."""
         return list(self._query(step=True).items())
 
-    def _path(self) -> str:
-        return f"/{self.section.slug}"
-
-    def _query(self, step: bool) -> dict[str, str | int]:
-        query: dict[str, str | int] = dict(params.query(self.params))
-        if step and self.step_number > 1:
+    def _query(self, step: bool, values: Any = None) -> dict[str, str | int]:
+        query: dict[str, str | int] = dict(params.query(values or self.params))
+        if step and self.step_number != self.opens_at:
             query["step"] = self.step_number
         if self.view != "page":
             query["view"] = self.view
@@ -113,9 +113,9 @@ class Asked:
 
 
 @lru_cache(maxsize=32)
-def recorded(slug: str, values: Any) -> Recording:
+def recorded(section: Section, values: Any) -> Recording:
     """The run; kept for a while, since a class, a stream and a learner who steps ask for the same one again."""
-    return contents.section(slug).record(values)
+    return section.record(values)
 
 
 def chapter_of(slug: str) -> Chapter:
@@ -124,7 +124,7 @@ def chapter_of(slug: str) -> Chapter:
         return contents.chapter(slug)
     except KeyError:
         names = ", ".join(chapter.slug for chapter in contents.chapters())
-        raise NotThere(f'There is no section "{slug[:60]}". The sections are {names}.') from None
+        raise NotThere(f'There is no chapter "{slug[:60]}". The chapters are {names}.') from None
 
 
 def section(slug: str) -> Section:
@@ -135,18 +135,36 @@ def section(slug: str) -> Section:
     raise NotThere(f'"{found.title}" has no program to run.', back=f"/{found.slug}")
 
 
-def given_twice() -> list[params.Problem]:
-    """The fields of the query that are there more than once."""
+def exercise_of(name: str) -> Exercise:
+    """The exercise of that name; NotThere lists what there is."""
+    try:
+        return exercises.exercise(name)
+    except KeyError:
+        names = ", ".join(found.slug for found in exercises.exercises())
+        message = f'There is no exercise "{name[:60]}". The exercises are {names}.'
+        raise NotThere(message, back="/practice") from None
+
+
+def checked(declared: type, given: Mapping[str, str], several: str = "") -> tuple[Any, list[params.Problem]]:
+    """The given values as they are declared, and all that is wrong; only the field `several` may be given twice."""
+    problems = _given_twice(several)
+    try:
+        return params.read(declared, given), problems
+    except params.Invalid as error:
+        return None, [*problems, *error.problems]
+
+
+def _given_twice(several: str = "") -> list[params.Problem]:
     return [
         params.Problem(name, ", ".join(values), f"{name} must be given once, not {len(values)} times", "one value")
         for name, values in request.args.lists()
-        if len(values) > 1
+        if len(values) > 1 and name != several
     ]
 
 
 def only(fields: Mapping[str, tuple[str, ...]]) -> None:
     """BadQuery unless the query has these fields alone, each once, with one of its values; no values mean any."""
-    problems = given_twice()
+    problems = _given_twice()
     for name, value in request.args.items():
         if name not in fields:
             allowed = f"one of {', '.join(fields)}" if fields else "left out"
@@ -156,15 +174,15 @@ def only(fields: Mapping[str, tuple[str, ...]]) -> None:
             allowed = " or ".join(fields[name])
             problems.append(params.Problem(name, value, f'{name} must be {allowed}, not "{value[:60]}"', allowed))
     if problems:
-        raise BadQuery(tuple(problems))
+        raise BadQuery(problems)
 
 
 def asked(slug: str) -> Asked:
     """What the current request asks for; NotThere or BadQuery when it cannot be given."""
     found = section(slug)
-    query: MultiDict[str, str] = request.args
-    given = query.to_dict()
-    problems = given_twice()
+    given = request.args.to_dict()
+    own = {name: value for name, value in given.items() if name not in RESERVED}
+    values, problems = checked(found.Params, own)
 
     def reserved(name: str, default: Value, allowed: str, parse: Callable[[str], Value]) -> Value:
         if name not in given:
@@ -176,41 +194,34 @@ def asked(slug: str) -> Asked:
             problems.append(params.Problem(name, given[name], message, allowed))
             return default
 
-    answer = Asked(
-        found,
-        None,
-        view=reserved("view", "page", "one of page, present", {name: name for name in VIEWS}.__getitem__),
-        play=reserved("play", False, "1 or 0", {"1": True, "0": False}.__getitem__),
-        pace_ms=reserved(
-            "pace", DEFAULT_PACE_MS, f"a whole number from 0 to {MAX_PACE_MS:,} (ms)", _within(0, MAX_PACE_MS)
-        ),
-        with_steps=reserved("steps", False, "1 or 0", {"1": True, "0": False}.__getitem__),
-    )
-    try:
-        values: Any = params.read(found.Params, {name: value for name, value in given.items() if name not in RESERVED})
-        answer = replace(answer, params=values, run=[])
-    except params.Invalid as error:
-        problems += error.problems
+    ms = f"a whole number from 0 to {MAX_PACE_MS:,} (ms)"
+    looks: dict[str, Any] = {
+        "view": reserved("view", "page", "one of page, present", {name: name for name in VIEWS}.__getitem__),
+        "play": reserved("play", False, "1 or 0", {"1": True, "0": False}.__getitem__),
+        "pace_ms": reserved("pace", DEFAULT_PACE_MS, ms, _within(0, MAX_PACE_MS)),
+        "with_steps": reserved("steps", False, "1 or 0", {"1": True, "0": False}.__getitem__),
+    }
     if not problems:
-        start = reserved(
-            "from", 0, f"a whole number from 0 to {answer.last:,}, the run's last step", _within(0, answer.last)
-        )
+        answer = Asked(found, values, recorded(found, values), **looks)
+        allowed = f"a whole number from 0 to {answer.last:,}, the run's last step"
+        start = reserved("from", 0, allowed, _within(0, answer.last))
         answer = replace(answer, start=start, step_number=_step_number(answer, given.get("step")))
     if problems:
-        raise BadQuery(tuple(problems), found, given)
+        page = {"section": found, "fields": params.fields(found.Params), "given": given}
+        raise BadQuery(problems, "This run cannot be made", "bad_query.html", page)
     return answer
 
 
 def _step_number(answer: Asked, text: str | None) -> int:
     if text is None:
-        return 1
+        return answer.opens_at
     if text == "last":
         return answer.last
     try:
         return _within(1, answer.last)(text)
     except ValueError:
         message = f'This run has the steps 1 to {answer.last}, and "last" for the end; there is no step "{text[:60]}".'
-        raise NotThere(message, back=answer.page()) from None
+        raise NotThere(message, back=answer.at(answer.opens_at).page()) from None
 
 
 def _within(low: int, high: int) -> Callable[[str], int]:
@@ -222,5 +233,5 @@ def _within(low: int, high: int) -> Callable[[str], int]:
     return parse
 
 
-def _address(path: str, query: Mapping[str, str | int]) -> str:
-    return f"{path}?{urlencode(query)}" if query else path
+def _address(section: Section, query: Mapping[str, str | int], ending: str = "") -> str:
+    return f"/{section.slug}{ending}" + (f"?{urlencode(query)}" if query else "")

@@ -34,6 +34,10 @@ class Asset:
     body: bytes
     encodings: tuple[str, ...]  # the preferred first
 
+    @property
+    def href(self) -> str:
+        return f"/static/{self.address}"
+
     def form(self, encoding: str) -> bytes:
         return _form(self.body, encoding)
 
@@ -46,13 +50,13 @@ def data_root() -> Path:
 
 def install(app: Flask, folder: Path) -> None:
     """Serve the folder's files under /static/ and give templates `asset("app.css")`, a file's address."""
-    assets = load(folder)
+    assets = app.extensions["assets"] = load(folder)
     served = {asset.address: asset for asset in assets.values()}
 
     def asset(name: str) -> str:
         if name not in assets:
             raise LookupError(f'there is no file "{name}" in {folder.name}/{_hint(name)}')
-        return f"/static/{assets[name].address}"
+        return assets[name].href
 
     def serve(address: str) -> Response:
         found = served.get(address) or abort(404)
@@ -67,7 +71,6 @@ def install(app: Flask, folder: Path) -> None:
         return response
 
     app.jinja_env.globals["asset"] = asset
-    app.jinja_env.globals["asset_bytes"] = lambda name: len(assets[name].body)
     app.add_url_rule("/static/<path:address>", "static", serve)
 
 

@@ -5,7 +5,6 @@ from typing import Any
 from flask import Flask, Response, jsonify, render_template, request
 from werkzeug.exceptions import BadRequest, HTTPException, RequestEntityTooLarge
 
-from lessons import params
 from webapp.asked import BadQuery, NotThere
 
 
@@ -21,16 +20,8 @@ def install(app: Flask) -> None:
 
     @app.errorhandler(BadQuery)
     def bad_query(error: BadQuery) -> Response:
-        if not error.section:
-            title = "This request cannot be used"
-            return answer(400, title, str(error), told(error.problems), "error.html", {"back": "/"})
-        page = {
-            "section": error.section,
-            "problems": error.problems,
-            "fields": params.fields(error.section.Params),
-            "given": error.given,
-        }
-        return answer(400, "This run cannot be made", str(error), told(error.problems), "bad_query.html", page)
+        page, told = {**error.page, "problems": error.problems}, {"problems": [vars(one) for one in error.problems]}
+        return answer(error.status, error.title, str(error), told, error.template, page)
 
     @app.errorhandler(NotThere)
     def not_there(error: NotThere) -> Response:
@@ -42,21 +33,15 @@ def install(app: Flask) -> None:
         if code < 400:
             return error.get_response(request.environ)  # type: ignore[return-value]
         message = "There is nothing at this address." if code == 404 else error.description or error.name
-        if isinstance(error, RequestEntityTooLarge):  # which of the two it was, Werkzeug does not tell
-            parts, size = app.config["MAX_FORM_PARTS"], app.config["MAX_FORM_MEMORY_SIZE"]
-            message = f"A form must have at most {parts:,} parts, and at most {size:,} bytes beside its files."
+        if isinstance(error, RequestEntityTooLarge):  # which of them it was, Werkzeug does not tell
+            sizes = (app.config[f"MAX_{name}"] for name in ("FORM_PARTS", "FORM_MEMORY_SIZE", "CONTENT_LENGTH"))
+            message = "A form must have at most {:,} parts, {:,} bytes beside its files, and {:,} bytes in all."
+            message = message.format(*sizes)
         response = answer(code, error.name, message, {"back": "/"}, "error.html", {"back": "/"})
         for name, value in error.get_headers(request.environ):
             if name.lower() in ("allow", "retry-after"):
                 response.headers[name] = value
         return response
-
-
-def told(problems: tuple[params.Problem, ...]) -> dict[str, Any]:
-    """What JSON says of wrong fields, whichever they are of."""
-    return {
-        "problems": [{"field": p.field, "value": p.value, "allowed": p.allowed, "message": p.message} for p in problems]
-    }
 
 
 def answer(

@@ -7,7 +7,7 @@ from functools import cache
 from flask import Blueprint, render_template
 from markupsafe import Markup
 
-from lessons import contents
+from lessons import contents, excerpts
 from lessons.contents import Chapter
 from webapp import prose
 
@@ -32,8 +32,7 @@ def page() -> str:
 @cache
 def entries() -> tuple[Entry, ...]:
     """All terms, in the order of the alphabet."""
-    text = (contents.LESSONS / "glossary.md").read_text(encoding="utf-8")
-    found = re.findall(r"^## (.+)\n\n((?:(?!## ).*\n?)+)", text, re.MULTILINE)
+    found = re.findall(r"^## (.+)\n\n((?:(?!## ).*\n?)+)", excerpts.source("glossary.md"), re.MULTILINE)
     return tuple(_entry(*each) for each in sorted(found, key=lambda each: each[0].lower()))
 
 

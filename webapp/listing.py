@@ -8,7 +8,7 @@ from markupsafe import Markup
 from pygments.lexers.python import PythonLexer
 from pygments.token import Comment, Keyword, Literal, Name, Number, String, _TokenType
 
-from lessons.excerpts import LESSONS, Excerpt
+from lessons.excerpts import Excerpt, source
 
 # Fewer kinds than Pygments knows: a listing is sent with every step that plays.
 CLASSES = (
@@ -32,6 +32,11 @@ class Line:
     number: int
     html: Markup
 
+    @property
+    def indent(self) -> int:
+        """How deep it begins, in steps of four spaces; 6 stands for all that is deeper."""
+        return min((len(self.html) - len(self.html.lstrip())) // 4, 6)
+
 
 def lines(excerpt: Excerpt) -> tuple[Line, ...]:
     """The excerpt's lines, marked, without the indentation that all of them share."""
@@ -54,7 +59,7 @@ def of_text(source: str) -> tuple[Line, ...]:
 @cache
 def _file(name: str) -> tuple[str, ...]:
     # The whole file is read at once: a docstring's lines are only known by its beginning.
-    return _lines((LESSONS / name).read_text(encoding="utf-8"))
+    return _lines(source(name))
 
 
 def _lines(source: str) -> tuple[str, ...]:
@@ -68,6 +73,8 @@ def _lines(source: str) -> tuple[str, ...]:
 
 def _marked(kind: _TokenType, text: str) -> str:
     name = next((name for family, name in CLASSES if kind in family), None)
+    if text == "->":
+        name = "o"  # a line must not end in the middle of it
     if not name or not text.strip():
         return escape(text)
     bare = text.lstrip()

@@ -1,15 +1,16 @@
 """One step of a run with all its views, as the page shows it and as the stream sends it."""
 
 from collections import Counter, OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 from flask import current_app
 from markupsafe import Markup
 
-from lessons import excerpts
-from lessons.recording import LANES, Effect, JobState, Place, QueueState, Step
+from lessons import excerpts, params
+from lessons.contents import Section
+from lessons.recording import LANES, Effect, JobState, Place, QueueState, Step, Table
 from webapp import lifecycle, listing
 from webapp.asked import Asked, recorded
 from webapp.timeline import Timeline, draw
@@ -18,6 +19,8 @@ LOG_LINES = 60
 LANE_CARDS = 6
 TABLE_ROWS = 8
 EFFECTS = 8
+# The presenter view shows less of a list, and larger.
+PRESENTED = {"rows": 3, "effects": 2, "lines": 6}
 MOST_EVENT_BYTES = 24_000_000
 PACES_MS = ((1_600, "Slow"), (800, "Normal"), (400, "Fast"), (150, "Very fast"))
 
@@ -37,7 +40,7 @@ class Listing:
 class Some:
     """The part of a long list that is shown, and how many are left out."""
 
-    shown: tuple[object, ...]
+    shown: tuple[Any, ...]
     hidden: int
 
 
@@ -45,29 +48,128 @@ def html(here: Asked) -> Markup:
     """The moment as one element, #moment."""
     step = here.step
     template = current_app.jinja_env.get_template("_moment.html")
+    most = PRESENTED if here.view == "present" else {"rows": TABLE_ROWS, "effects": EFFECTS, "lines": LOG_LINES}
+    found = listings(here)
     return Markup(
         template.render(
             here=here,
             step=step,
+            changes=changes(here),
             queues=[(queue, [(lane, _lane(queue, lane)) for lane in LANES]) for queue in step.state.queues],
-            tables=[(table, _last(table.rows, TABLE_ROWS)) for table in step.state.tables],
-            effects=_last(tuple(_numbered(step.state.effects)), EFFECTS),
-            listings=listings(here, step),
+            tables=[(table, *_rows(here, table, most["rows"])) for table in tables(here)],
+            effects=_last(tuple(_numbered(step.state.effects)), most["effects"]),
+            listings=found[-1:] if here.view == "present" else found,
+            room=room(here.section, here.params),
             path=" → ".join(_path(step)),
-            log=_last(tuple(s for s in here.recording.steps[: step.number] if s.printed is not None), LOG_LINES),
-            timeline=timeline(here),
+            log=_last(tuple(s for s in here.recording.steps[: step.number] if s.printed is not None), most["lines"]),
+            timeline=timeline(here.section, here.params),
             life=lifecycle.life(here.recording, step) if here.section.controls else None,
             paces=PACES_MS,
         )
     )
 
 
+@dataclass(frozen=True)
+class Room:
+    """What the largest step of a run needs in each panel: kept free at every step, no panel moves while one steps."""
+
+    lanes: dict[str, int]  # rows
+    tables: dict[str, float]  # rem
+    printed: int  # lines
+    detail: int  # lines
+
+
+@lru_cache(maxsize=32)
+def room(section: Section, values: object) -> Room:
+    """The room that a run needs."""
+    steps = recorded(section, values).steps
+    queues = {id(queue): queue for step in steps for queue in step.state.queues}.values()
+    tables = {id(table): table for step in steps for table in step.state.tables}.values()
+    alone = len(steps[-1].state.queues) == 1
+    lanes, heights = Counter[str](), dict[str, float]()
+    for queue in queues:
+        counts = Counter(job.lane for job in queue.jobs)
+        lines = sum(min(count, LANE_CARDS + 1) for count in counts.values())
+        if alone:  # each empty lane has a row, and what is said of a dead job is not cut
+            lines += len(LANES) - len(counts) + sum(_is_long(job) for job in _lane(queue, "dead").shown)
+        else:  # the empty lanes share one
+            lines += 1 + lines
+        lanes[queue.name] = max(lanes[queue.name], lines)
+    for table in tables:
+        wide = 100 // len(table.columns)
+        rows = [max(1 + len(str(value)) // wide for value in row) for row in table.rows[-TABLE_ROWS:]]
+        height = 2 + 1.25 * (len(table.columns) > 5) + sum(0.67 + 1.23 * lines for lines in rows or [1])
+        heights[table.name] = max(heights.get(table.name, 0), height)
+    printed = sum(1 + len(step.printed) // 60 for step in steps if step.printed is not None)
+    return Room(lanes, heights, printed, max(len((step.detail or "").splitlines()) for step in steps))
+
+
+def _is_long(job: JobState) -> bool:
+    return len(job.type) + len(job.last_error or "") > 32
+
+
+def tables(here: Asked) -> list[Table]:
+    """The tables after the step; in the presenter view only the one that was changed last."""
+    found = list(here.step.state.tables)
+    if here.view != "present" or len(found) < 2:
+        return found
+    for number in range(here.step_number, 1, -1):
+        changed = [t for t in here.at(number).step.state.tables if t.rows != _before(here.at(number), t)]
+        if changed:
+            return [table for table in found if table.name == changed[-1].name]
+    return found[-1:]
+
+
+def _before(here: Asked, table: Table) -> tuple[tuple[object, ...], ...]:
+    """The rows that the table had before the step; at the first step the same."""
+    if here.step_number == 1:
+        return table.rows
+    return next((old.rows for old in here.at(here.step_number - 1).step.state.tables if old.name == table.name), ())
+
+
+def _rows(here: Asked, table: Table, most: int) -> tuple[Some, set[tuple[object, ...]]]:
+    """The newest rows, or those around one that the step has changed; and the ones that it has changed."""
+    changed = set(table.rows) - set(_before(here, table))
+    end = max((number for number, row in enumerate(table.rows, start=1) if row in changed), default=len(table.rows))
+    end = max(end, min(most, len(table.rows)))
+    return Some(table.rows[max(0, end - most) : end], max(0, len(table.rows) - most)), changed
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What differs from the defaults as (label, value, default), and the address of the run that does not."""
+
+    fields: list[tuple[str, str, str]]
+    plain: str
+
+
+def changes(here: Asked) -> Changes:
+    """How this run is not the default one. What was done by hand is no change: the controls tell it."""
+    section, fields = here.section, params.fields(here.section.Params)
+    found = [
+        field
+        for field in fields
+        if getattr(here.params, field.name) != field.default
+        and not (section.controls and isinstance(field.kind, params.Text))
+    ]
+    plain = replace(here.params, **{field.name: field.default for field in found})
+    return Changes(
+        [(field.label, _in_words(field, getattr(here.params, field.name)), _in_words(field)) for field in found],
+        here.end_of(plain) if section.controls else here.default_run,
+    )
+
+
+def _in_words(field: params.Field, *value: object) -> str:
+    text = field.kind.to_text(*value or (field.default,))
+    words = dict(getattr(field.kind, "options", ())).get(text, text)
+    return f"{words} {field.unit}" if field.unit and text.isdigit() else words
+
+
 def event(here: Asked) -> bytes:
     """The moment as a server-sent event with the step's number as its id; kept, since a whole class plays one run."""
     made = _events.get(here.looks)
     if made is None:
-        lines = [f"id: {here.step_number}", *(f"data: {line}" for line in html(here).splitlines()), "", ""]
-        made = _events[here.looks] = "\n".join(lines).encode()
+        made = _events[here.looks] = as_event(here.step_number, html(here))
         while sum(map(len, _events.values())) > MOST_EVENT_BYTES:
             _events.popitem(last=False)
     else:
@@ -79,18 +181,20 @@ def event(here: Asked) -> bytes:
 _events: OrderedDict[tuple[object, ...], bytes] = OrderedDict()
 
 
-def timeline(here: Asked) -> Timeline:
-    """The drawing of the run."""
-    return _drawn(here.section.slug, here.params)
+def as_event(number: int, html: str) -> bytes:
+    """HTML as the server-sent event of that number."""
+    return "\n".join([f"id: {number}", *(f"data: {line}" for line in html.splitlines()), "", ""]).encode()
 
 
 @lru_cache(maxsize=32)
-def _drawn(slug: str, params: Any) -> Timeline:
-    return draw(recorded(slug, params))
+def timeline(section: Section, values: object) -> Timeline:
+    """The drawing of a run."""
+    return draw(recorded(section, values))
 
 
-def listings(here: Asked, step: Step) -> list[Listing]:
+def listings(here: Asked) -> list[Listing]:
     """The program, and beside it the function in which the step happened when that is another one."""
+    step = here.step
     program = excerpts.named(here.section.program, "run")
     shown = {program.name: program}
     for place in step.calls:

@@ -5,8 +5,8 @@ from typing import Any
 
 from flask import Blueprint, render_template
 
-from lessons import contents, params
-from webapp import moment, prose
+from lessons import contents, excerpts, params
+from webapp import moment, progress, prose
 from webapp.asked import Asked, asked, chapter_of, recorded
 
 bp = Blueprint("pages", __name__)
@@ -14,17 +14,18 @@ bp = Blueprint("pages", __name__)
 
 @bp.get("/")
 def index() -> str:
-    runs = [Asked(section, section.Params()) for section in contents.sections()]
+    defaults = [(section, section.Params()) for section in contents.sections()]
+    runs = [Asked(section, values, recorded(section, values)) for section, values in defaults]
     # The liveliest default run is the picture at the top: most jobs that came back.
     liveliest = max(runs, key=lambda run: sum(step.kind == "retry" for step in run.recording.steps))
     shown = liveliest.at(next(s.number for s in reversed(liveliest.recording.steps) if s.kind == "ack"))
     return render_template(
         "index.html",
         chapters=contents.chapters(),
-        about=prose.markdown((contents.LESSONS / "welcome.md").read_text(encoding="utf-8")),
-        drawings={run.section.slug: moment.timeline(run) for run in runs},
+        about=prose.markdown(excerpts.source("welcome.md")),
         shown=shown,
-        drawing=moment.timeline(shown),
+        timeline=moment.timeline(shown.section, shown.params),
+        **progress.so_far(),
     )
 
 
@@ -44,15 +45,14 @@ def section_page(slug: str) -> str:
         fields=fields,
         given={field.name: field.kind.to_text(getattr(here.params, field.name)) for field in fields},
         moment=moment.html(here),
-        controls=_controls(here.section.slug, here.params),
+        controls=_controls(here.section, here.params),
         **way(here.section),
     )
 
 
 @lru_cache(maxsize=32)  # they depend on the run alone, and each step of it shows them
-def _controls(slug: str, values: Any) -> Any:
-    controls = contents.section(slug).controls
-    return controls(values, recorded(slug, values)) if controls else None
+def _controls(section: contents.Section, values: Any) -> Any:
+    return section.controls(values, recorded(section, values)) if section.controls else None
 
 
 def way(chapter: contents.Chapter) -> dict[str, Any]:
@@ -61,6 +61,7 @@ def way(chapter: contents.Chapter) -> dict[str, Any]:
     return {
         "chapter": chapter,
         "text": prose.html(chapter),
+        "headings": prose.headings(chapter),
         "previous": chapters[chapter.number - 2] if chapter.number > 1 else None,
         "following": chapters[chapter.number] if chapter.number < len(chapters) else None,
         "total": len(chapters),

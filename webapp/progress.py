@@ -24,8 +24,8 @@ from werkzeug.exceptions import RequestEntityTooLarge
 
 from lessons import contents, exercises, params
 from webapp import errors
-from webapp.asked import BadQuery, NotThere, chapter_of, only
-from webapp.store import MOST_ATTEMPTS, Attempt, Drawn, Full, Learner, Progress, Store, Unusable
+from webapp.asked import BadQuery, chapter_of, exercise_of, only
+from webapp.store import FILE, MOST_ATTEMPTS, PASS, Attempt, Drawn, Full, Learner, Progress, Store, Unusable
 
 COOKIE = "learner"
 A_YEAR_S = 365 * 24 * 3600
@@ -33,6 +33,7 @@ FORMAT, FORMAT_VERSION = "queue-lab-progress", 1
 MOST_BYTES = 1_000_000  # of a file to import; what webapp.store keeps of a learner fits into it
 LONGEST_ANSWER = 20_000
 QUESTIONS = 5  # of an attempt
+QUIZ = {"questions": QUESTIONS, "passes": PASS, "longest_answer": LONGEST_ANSWER}  # for the templates
 FAMILY = re.compile(r"[A-Za-z0-9_.-]{1,80}"), 'one to 80 of letters, digits, "-", "_" and "."'
 TIME = re.compile(r"[0-9-]{10}T[0-9:]{8}Z"), "a time from 2020 to now, such as 2026-01-31T09:30:00Z"
 EARLIEST = datetime(2020, 1, 1, tzinfo=UTC)
@@ -52,7 +53,7 @@ def _set_up(state: Any) -> None:
         path = Path(given) if given else Path.home() / ".queue-lab"
     except RuntimeError:  # a user without a home
         path = None
-    state.app.extensions["store"] = Store(path if given or path is None else path / "queue-lab.sqlite3")
+    state.app.extensions["store"] = Store(path if given or path is None else path / FILE)
 
 
 def store() -> Store:
@@ -99,37 +100,32 @@ def _unusable(error: Unusable) -> Response:
     return errors.answer(503, "Not kept", NOT_KEPT, {}, "error.html", {"back": "/"})
 
 
-@bp.app_context_processor
-def _for_templates() -> dict[str, Any]:
-    return {"progress_so_far": progress_so_far}
-
-
 # Notes
 
 
-@bp.post("/progress/seen/<slug>")
-def seen(slug: str) -> Response:
-    slug = chapter_of(slug).slug
+@bp.post("/progress/place/<slug>", defaults={"to_the_end": False})
+@bp.post("/progress/seen/<slug>", defaults={"to_the_end": True})
+def seen(slug: str, to_the_end: bool) -> Response:
+    chapter = chapter_of(slug)
+    slug = chapter.slug
     place = request.form.get("place") or f"/{slug}"
     if not (PLACE[0].fullmatch(place) and re.split(r"[/?]", place)[1] == slug):
-        allowed = f"an address of this section, such as /{slug}?step=3"
+        allowed = f"an address of this chapter, such as /{slug}?step=3"
         message = f'place must be {allowed}, not "{place[:60]}"'
-        raise BadQuery((params.Problem("place", place, message, allowed),))
+        raise BadQuery([params.Problem("place", place, message, allowed)])
     with store().writing(token()) as learner:
-        learner.see(slug)
+        if to_the_end:
+            learner.see(slug)
         learner.go_to(place)
-    return remember(_kept("/#progress"), learner)
+    following = contents.chapters()[chapter.number : chapter.number + 1]
+    return remember(_kept(f"/{following[0].slug}" if following else f"/{slug}#onward"), learner)
 
 
-@bp.post("/progress/solved/<exercise>")
-def solved(exercise: str) -> Response:
-    names = _exercises()
-    if exercise not in names:
-        raise NotThere(
-            f'There is no exercise "{exercise[:60]}". The exercises are {", ".join(names)}.', back="/practice"
-        )
+@bp.post("/progress/solved/<name>")
+def solved(name: str) -> Response:
+    name = exercise_of(name).slug
     with store().writing(token()) as learner:
-        learner.solve(exercise)
+        learner.solve(name)
     return remember(_kept("/progress"), learner)
 
 
@@ -148,27 +144,18 @@ def _by_script() -> bool:
 @bp.get("/progress")
 def page() -> Response:
     only({"imported": ("1",), "deleted": ("1",)})
-    return private(Response(render_template("progress.html", **_page())))
+    return private(Response(render_template("progress.html", **so_far())))
 
 
-def _page() -> dict[str, Any]:
+def so_far() -> dict[str, Any]:
+    """The learner's progress for a page, `kept`: None when there is nothing, or `why` the file is not `usable`."""
+    if token():
+        after_this_request(private)
     try:
         with store().reading(token()) as learner:
             return {"kept": shown(learner.progress()) if learner else None, "usable": True}
     except Unusable:
         return {"kept": None, "usable": False, "why": NOT_KEPT}
-
-
-def progress_so_far() -> dict[str, Any] | None:
-    """What the contents page shows of the learner's progress; None when there is nothing."""
-    if not token():
-        return None
-    after_this_request(private)
-    try:
-        with store().reading(token()) as learner:
-            return shown(learner.progress()) if learner else None
-    except Unusable:
-        return None
 
 
 def shown(kept: Progress) -> dict[str, Any]:
@@ -212,26 +199,26 @@ def export() -> Response:
 
 @bp.post("/progress/import")
 def bring_in() -> Response:
-    request.max_content_length = MOST_BYTES
     allowed = f"at most {MOST_BYTES:,} bytes"
     try:
         request.get_data()  # here too large is this limit; later, too many parts would be
     except RequestEntityTooLarge:
-        return _not_imported(_wrong("file", "", allowed, f"file must have {allowed}"), 413)
+        raise _not_imported(_wrong("file", "", allowed, f"file must have {allowed}"), 413) from None
     try:
         kept = from_data(_uploaded(request.files.get("file")))
         with store().writing(token()) as learner:
             learner.merge(kept)
     except Full as error:
-        return _not_imported(_wrong("quiz", "", f"at most {MOST_ATTEMPTS} attempts with those here", str(error)))
+        allowed = f"at most {MOST_ATTEMPTS} attempts with those here"
+        raise _not_imported(_wrong("quiz", "", allowed, str(error))) from None
     except params.Invalid as error:
-        return _not_imported(error)
+        raise _not_imported(error) from None
     return remember(redirect("/progress?imported=1", 303), learner)  # type: ignore[arg-type]
 
 
-def _not_imported(error: params.Invalid, status: int = 400) -> Response:
-    page, title = {**_page(), "problem": str(error)}, "This file cannot be imported"
-    return private(errors.answer(status, title, str(error), errors.told(error.problems), "progress.html", page))
+def _not_imported(error: params.Invalid, status: int = 400) -> BadQuery:
+    page = {**so_far(), "problem": str(error)}
+    return BadQuery(error.problems, "This file cannot be imported", "progress.html", page, status)
 
 
 @bp.get("/progress/delete")
@@ -241,11 +228,7 @@ def ask_before_deleting() -> Response:
 
 @bp.post("/progress/delete")
 def delete() -> Response:
-    with store().reading(token()) as known:
-        pass
-    if known:
-        with store().writing(known.token) as learner:
-            learner.forget()
+    store().forget(token())
     response = redirect("/progress?deleted=1", 303)
     response.delete_cookie(COOKIE, httponly=True, samesite="Lax")
     return response  # type: ignore[return-value]

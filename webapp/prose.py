@@ -9,7 +9,7 @@ import mistune
 from flask import render_template
 from markupsafe import Markup, escape
 
-from lessons import contents, excerpts
+from lessons import excerpts
 from lessons.contents import Chapter
 from webapp import listing
 
@@ -18,15 +18,17 @@ COMMAND = re.compile(
 )
 
 
+@cache
 def html(chapter: Chapter) -> Markup:
     """The text of a chapter without its title and summary."""
-    return _html(chapter.slug)
+    return markdown(chapter.text, chapter.folder)
 
 
 @cache
-def _html(slug: str) -> Markup:
-    chapter = contents.chapter(slug)
-    return markdown(chapter.text, chapter.folder)
+def headings(chapter: Chapter) -> list[tuple[int, str, str]]:
+    """(level, anchor, words) of each heading of the text."""
+    found = re.findall(r'<h([23]) id="([^"]*)">(.*)</h\1>', html(chapter))
+    return [(int(level), name, Markup(words).striptags()) for level, name, words in found]
 
 
 def markdown(text: str, folder: str = "") -> Markup:

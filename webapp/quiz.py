@@ -9,21 +9,21 @@ from flask import Blueprint, Response, redirect, render_template, request
 from itsdangerous import BadSignature, URLSafeSerializer
 
 from lessons import contents, params, quiz
-from webapp import errors, listing, pages, progress, prose
-from webapp.asked import NotThere
+from webapp import listing, pages, progress, prose
+from webapp.asked import BadQuery, NotThere
 from webapp.progress import LONGEST_ANSWER, private, remember, store, token
 from webapp.store import Attempt, Drawn, Full, Unusable, now
 
-PASS = 4
 LOOSE_BYTES = 400  # of an answer that has to fit into an address, with four others
 # Attempts that cannot be stored live in their own address, signed: nobody writes their own results there.
 signed = URLSafeSerializer(secrets.token_bytes(32), "quiz")
 
 bp = Blueprint("quiz", __name__)
+bp.after_request(private)
 
 
 @bp.get("/quiz")
-def start_page() -> Response:
+def start_page() -> str:
     usable = True
     attempts: tuple[Attempt, ...] = ()
     try:
@@ -32,9 +32,7 @@ def start_page() -> Response:
     except Unusable:
         usable = False
     page = pages.way(contents.chapter("quiz"))
-    return private(
-        Response(render_template("quiz.html", attempts=attempts, open=_open(attempts), usable=usable, **page))
-    )
+    return render_template("quiz.html", attempts=attempts, open=_open(attempts), usable=usable, **page)
 
 
 @bp.post("/quiz")
@@ -45,39 +43,28 @@ def start() -> Response:
             attempts = known.attempts() if known else ()
         drawn = () if _open(attempts) else _draw(attempts)  # takes a while, so before others have to wait
         with store().writing(token()) as learner:
-            attempt = _open(learner.attempts()) or learner.add(drawn)
+            attempt = _open(learner.attempts()) or learner.add(drawn or _draw(attempts))
     except (Unusable, Full):
         return redirect(f"/quiz/{_loose(Attempt('', now(), _draw(())))}/1", 303)  # type: ignore[return-value]
     return remember(redirect(f"/quiz/{attempt.id}/{attempt.first_open}", 303), learner)  # type: ignore[arg-type]
 
 
 @bp.get("/quiz/<id>")
-def result(id: str) -> Response:
+def result(id: str) -> str:
     attempt = _attempt(id)
     again: dict[int, list[tuple[int, str]]] = {}
     for number, drawn in enumerate(attempt.questions, start=1):
         if drawn.right is False:
             question = _question(drawn)
             again.setdefault(drawn.objective, []).append((number, question.proof if question else ""))
-    return private(
-        Response(
-            render_template(
-                "quiz_result.html",
-                attempt=attempt,
-                passed=attempt.score >= PASS,
-                need=PASS,
-                again=[(_objective(objective), numbers) for objective, numbers in sorted(again.items())],
-                title_of=progress.title_of,
-                kept=isinstance(attempt.id, int),
-            )
-        )
-    )
+    read = [(_objective(objective), numbers) for objective, numbers in sorted(again.items())]
+    return render_template("quiz_result.html", attempt=attempt, again=read, title_of=progress.title_of)
 
 
 @bp.get("/quiz/<id>/<number>")
-def question(id: str, number: str) -> Response:
+def question(id: str, number: str) -> str:
     attempt = _attempt(id)
-    return private(Response(render_template("quiz_question.html", **_page(attempt, _number(attempt, number)))))
+    return render_template("quiz_question.html", **_page(attempt, _number(attempt, number)))
 
 
 @bp.post("/quiz/<id>/<number>")
@@ -89,13 +76,12 @@ def answer(id: str, number: str) -> Response:
         try:
             text, right = _judged(drawn)
         except params.Invalid as error:
-            page, title = {**_page(attempt, nth), "problem": str(error)}, "This answer cannot be taken"
-            return private(
-                errors.answer(400, title, str(error), errors.told(error.problems), "quiz_question.html", page)
-            )
-        if isinstance(attempt.id, int):
+            page = {**_page(attempt, nth), "problem": str(error)}
+            title = "This answer cannot be taken"
+            raise BadQuery(error.problems, title, "quiz_question.html", page) from None
+        if attempt.kept:
             with store().writing(token()) as learner:
-                learner.answer(attempt.id, nth, text, right)
+                learner.answer(int(attempt.id), nth, text, right)
         else:
             fits = len(json.dumps(text)) <= LOOSE_BYTES
             id = _loose(attempt.answered(nth, text if fits else "", right))
@@ -140,7 +126,6 @@ def _page(attempt: Attempt, number: int) -> dict[str, Any]:
         "number": number,
         "drawn": drawn,
         "question": question,
-        "kept": isinstance(attempt.id, int),
         "said": request.form.get("answer", ""),
     }
     if question:

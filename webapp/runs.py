@@ -4,7 +4,7 @@ import json
 import random
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from flask import Blueprint, Flask, Response, current_app, request
@@ -45,30 +45,36 @@ def data(slug: str) -> Response:
 @bp.get("/<slug>/stream")
 def stream(slug: str) -> Response:
     here = asked(slug)
+    return play(here.start, here.last, here.pace_ms, lambda n: moment.event(here.at(n, play=n < here.last)))
+
+
+def play(start: int, last: int, pace_ms: int, event_of: Callable[[int], bytes]) -> Response:
+    """Server-sent events: one for each number after `start`, or after the one that was seen last, each in its time."""
     resumed = request.headers.get("Last-Event-ID", "")
-    # Only a number that this run has is a place to go on from.
-    start = int(resumed) if resumed in map(str, range(here.last + 1)) else here.start
-    pace_ms = here.pace_ms if open_streams < current_app.config["MAX_STREAMS"] else 0
+    if resumed in map(str, range(last + 1)):  # only a number that there is is a place to go on from
+        start = int(resumed)
+    if open_streams >= current_app.config["MAX_STREAMS"]:
+        pace_ms = 0
     app = current_app._get_current_object()  # type: ignore[attr-defined]
-    return Response(counted(_events(app, here, start, pace_ms)), mimetype="text/event-stream", headers=STREAM_HEADERS)
+    events = _counted(_events(app, start, last, pace_ms, event_of))
+    return Response(events, mimetype="text/event-stream", headers=STREAM_HEADERS)
 
 
-def _events(app: Flask, here: Asked, start: int, pace_ms: int) -> Iterator[bytes]:
-    """Server-sent events: each step after `start` in its time, then the end."""
-    yield b": open\n\n"  # the headers leave now, not with the first step
+def _events(app: Flask, start: int, last: int, pace_ms: int, event_of: Callable[[int], bytes]) -> Iterator[bytes]:
+    yield b": open\n\n"  # the headers leave now, not with the first event
     began = time.monotonic()
-    for count, number in enumerate(range(start + 1, here.last + 1), start=1):
-        # Each step has a due time of its own: sleeps in a row would add up their delays.
-        yield from wait_until(began + count * pace_ms / 1_000)
+    for count, number in enumerate(range(start + 1, last + 1), start=1):
+        # Each event has a due time of its own: sleeps in a row would add up their delays.
+        yield from _wait_until(began + count * pace_ms / 1_000)
         with app.app_context():  # for as long as it takes to render: a stream outlives its request
-            event = moment.event(here.at(number, play=number < here.last))
+            event = event_of(number)
         if count == 1:  # a class that was cut off must not come back as one
             event = event.replace(b"\n", f"\nretry: {random.randint(400, 1_600)}\n".encode(), 1)
         yield event
     yield b"event: done\ndata: the run is over\n\n"
 
 
-def wait_until(due_s: float) -> Iterator[bytes]:
+def _wait_until(due_s: float) -> Iterator[bytes]:
     """Sleep until then, with a sign of life now and again for the proxies on the way.
 
     When it is too late to sleep, still let others go first: a run without pauses must not hold up the rest.
@@ -81,7 +87,7 @@ def wait_until(due_s: float) -> Iterator[bytes]:
             yield b": still here\n\n"
 
 
-def counted(events: Iterator[bytes]) -> Iterator[bytes]:
+def _counted(events: Iterator[bytes]) -> Iterator[bytes]:
     """The events; as long as they last, the stream counts as open."""
     global open_streams
     with _counting:

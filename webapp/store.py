@@ -22,6 +22,7 @@ KEPT_DAYS = 400  # after the last visit; by then the cookie, which lasts a year,
 # Of one learner, so that all of it fits into a file that can be imported.
 MOST_ATTEMPTS = 500
 MOST_ANSWER_BYTES = 200_000  # of all answers, as JSON; past it only whether they are right is kept
+PASS = 4  # right answers of an attempt
 BUSY_MS = 1_000  # a wait for another process holds up this one's streams, so it is short
 MIGRATIONS = (
     # A file's user_version is the number of these that it has been through. Add to the end, change nothing above.
@@ -103,6 +104,15 @@ class Attempt:
         return sum(question.right is True for question in self.questions)
 
     @property
+    def passed(self) -> bool:
+        return self.score >= PASS
+
+    @property
+    def kept(self) -> bool:
+        """False for one that lives in its own address, which is its `id`."""
+        return isinstance(self.id, int)
+
+    @property
     def first_open(self) -> int | None:
         """The number of the first question without an answer; None when the attempt is over."""
         return next((n for n, question in enumerate(self.questions, start=1) if question.right is None), None)
@@ -133,12 +143,12 @@ class Store:
         self._reported = False
 
     @contextmanager
-    def reading(self, token: str | None) -> Iterator["Learner | None"]:
+    def reading(self, token: str | None, begin: str = "BEGIN") -> Iterator["Learner | None"]:
         """The learner of that token, or None; Unusable."""
         if not token or (self.path and not os.path.exists(self.file)):
             yield None
             return
-        with self._transaction("BEGIN", mode="rw") as connection:
+        with self._transaction(begin, mode="rw") as connection:
             yield _find(connection, token)
 
     @contextmanager
@@ -151,6 +161,12 @@ class Store:
             connection.execute("UPDATE learners SET visited_at = ? WHERE id = ?", (now(), learner.id))
             yield learner
         self._reported = False
+
+    def forget(self, token: str | None) -> None:
+        """Delete the learner of that token and all that is kept about them, if there is one. Unusable."""
+        with self.reading(token, "BEGIN IMMEDIATE") as learner:
+            if learner:
+                learner.forget()
 
     @contextmanager
     def _transaction(self, begin: str, mode: str) -> Iterator[sqlite3.Connection]:

@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass, field
 
-from lessons.recording import JobState, QueueState, Recording, Step, in_seconds
+from lessons.recording import LANES, JobState, QueueState, Recording, Step, in_seconds
 
 MAX_ROWS = 12
 MARGIN, WIDTH = 1.5, 96.0  # percent of the drawing: room for half a mark at both ends
-MARK_WIDTH = 2.0  # percent, about a mark's in a drawing as wide as half a screen
-MARKS_TOGETHER = 8  # more than that pile up on the last of them
+MARK_WIDTH = 3.2  # percent: a mark and a little air, in a drawing as wide as half a screen
 MARKED = (
     "claim", "ack", "retry", "dead", "fail", "lease expired", "crash", "lost", "refused",
     "effect", "renew", "release", "replay", "ignored", "limit",
@@ -27,13 +26,13 @@ class Segment:
 
 @dataclass
 class Mark:
-    """Something that happened. `nudge` keeps those that share a place apart, in widths of a mark."""
+    """Something that happened. It is drawn at `shown`, so that none covers another; a thin line leads from `left`."""
 
     kind: str
     step: int
     left: float
     title: str
-    nudge: int = 0
+    shown: float = 0
 
 
 @dataclass
@@ -56,6 +55,18 @@ class Timeline:
     def left(self, step: Step) -> float:
         """Where a step is."""
         return self.places[step.number - 1]
+
+    @property
+    def bars(self) -> list[str]:
+        """The lanes that are drawn, for the legend."""
+        drawn = {segment.lane for row in self.rows for segment in row.segments}
+        return [lane for lane in (*LANES, "busy") if lane in drawn]
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of marks that are drawn, in the order in which they first happen."""
+        marks = sorted((mark for row in self.rows for mark in row.marks), key=lambda mark: mark.step)
+        return list(dict.fromkeys(mark.kind for mark in marks))
 
 
 def draw(recording: Recording) -> Timeline:
@@ -110,6 +121,7 @@ def draw(recording: Recording) -> Timeline:
     for key in lanes:
         close(key, None)
     for row in rows.values():
+        row.marks.sort(key=lambda mark: mark.left)
         _keep_apart(row.marks)
     kept = list(rows.values())[:MAX_ROWS]
     return Timeline(kept, _ticks(end, by_time), by_time, len(rows) - len(kept), places)
@@ -120,18 +132,17 @@ def _place(value: int, end: int) -> float:
 
 
 def _keep_apart(marks: list[Mark]) -> None:
-    """Line up the marks that would cover one another, from the first of them to the right."""
-    groups: list[list[Mark]] = []
-    for mark in marks:
-        if groups and mark.left - groups[-1][0].left < MARK_WIDTH:
-            groups[-1].append(mark)
-        else:
-            groups.append([mark])
-    for group in groups:
-        room = min(len(group), MARKS_TOGETHER) - 1
-        first = 0 if group[0].left < 80 else -room  # near the right edge they line up towards the left
-        for nth, mark in enumerate(group):
-            mark.left, mark.nudge = group[0].left, first + min(nth, room)
+    """Show the marks, which are in order, near their places: a width apart, less only where there are too many."""
+    last = len(marks) - 1
+    apart = min(MARK_WIDTH, WIDTH / max(last, 1))
+    # Half way between pushing all to the right and pushing all to the left, a crowd stands around its place.
+    rightward, leftward = [mark.left for mark in marks], [mark.left for mark in marks]
+    for nth in range(1, len(marks)):
+        rightward[nth] = max(rightward[nth], rightward[nth - 1] + apart)
+        leftward[last - nth] = min(leftward[last - nth], leftward[last - nth + 1] - apart)
+    for nth, mark in enumerate(marks):
+        middle = (rightward[nth] + leftward[nth]) / 2
+        mark.shown = round(max(MARGIN + nth * apart, min(MARGIN + WIDTH - (last - nth) * apart, middle)), 3)
 
 
 def _first_of_each_id(jobs: tuple[JobState, ...]) -> list[JobState]:

@@ -189,8 +189,8 @@ def run(request):
 
 
 @pytest.fixture(scope="session")
-def app():
-    return create_app({"TESTING": True})
+def app(tmp_path_factory):
+    return create_app({"TESTING": True, "DATABASE": tmp_path_factory.mktemp("kept")})
 
 
 @pytest.fixture(scope="session")

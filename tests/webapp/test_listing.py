@@ -34,9 +34,8 @@ def with_tabs():
 def lines(tmp_path, monkeypatch):
     """lines(name) -> the listing of a thing in SOURCE."""
     (tmp_path / "odd.py").write_text(SOURCE)
-    for module in (excerpts, listing):
-        monkeypatch.setattr(module, "LESSONS", tmp_path)
-    caches = (excerpts.named, excerpts._definitions, listing._file)
+    monkeypatch.setattr(excerpts, "LESSONS", tmp_path)
+    caches = (excerpts.source, excerpts.named, excerpts._definitions, listing._file)
     for kept in caches:
         kept.cache_clear()
     yield lambda name: listing.lines(excerpts.named("odd.py", name))

@@ -57,6 +57,23 @@ def test_the_contents_page_begins_with_the_first_chapter(page):
     assert f"/{first.slug}" == page("/").one(class_="hero-links").one("a")["href"]
 
 
+@pytest.mark.parametrize("address", ["/", "/retries", "/production", "/glossary", "/progress", "/quiz"])
+def test_glossary_and_progress_are_at_the_top_of_each_page(address, page):
+    links = page(address).one("header", class_="site").one("nav", class_="pages").all("a")
+
+    assert ["/glossary", "/progress"] == [link["href"] for link in links]
+    assert all((link["href"] == address) == ("aria-current" in link.attrs) for link in links)
+
+
+def test_a_long_page_lists_its_headings(page):
+    shown = page("/retries")
+    text = shown.one("article").inside()
+    headings = [(heading["id"], heading.text) for heading in text if heading.tag in ("h2", "h3")]
+    for listed in shown.one("nav", class_="toc").all("ul"):
+        assert headings == [(link["href"][1:], link.text) for link in listed.all("a")]
+    assert [] == page("/quiz").all("nav", class_="toc")
+
+
 def test_the_picture_on_the_contents_page_is_of_a_run_that_can_be_opened(page):
     picture = page("/").one(class_="showcase")
     caption = picture.one("figcaption")
@@ -71,8 +88,10 @@ def test_the_picture_on_the_contents_page_is_of_a_run_that_can_be_opened(page):
 # Steps
 
 
-def test_a_page_without_a_step_is_at_the_first(client, run):
-    assert client.get(run.address(step=1)).data == client.get(run.address()).data
+def test_a_page_without_a_step_is_at_the_first_and_what_is_driven_by_hand_goes_on_at_the_last(client, run):
+    opens_at = "last" if run.section.controls else 1
+
+    assert client.get(run.address(step=opens_at)).data == client.get(run.address()).data
 
 
 def test_the_last_step_has_a_name(client, run):
@@ -86,12 +105,12 @@ def test_each_step_is_shown_at_its_address(run, page):
     for number in run.looked_at:
         step, shown = steps[number - 1], page(run.address(step=number)).one(id="moment")
 
-        assert [str(number), str(len(steps)), str(step.at_ms), step.kind] == [
-            shown[f"data-{name}"] for name in ("step", "total", "at-ms", "kind")
+        assert [str(number), str(len(steps)), step.kind] == [
+            shown[f"data-{name}"] for name in ("step", "total", "kind")
         ]
         assert [f"t = {in_seconds(step.at_ms)}", step.kind, step.actor, " ".join(step.sentence.split())] == [
             shown.one(class_="time").text,
-            shown.one(id="narration").one("b").text,
+            shown.one(class_="what").one("b").text,
             shown.one(class_="actor").text,
             shown.one(class_="sentence").text,
         ]
@@ -108,8 +127,10 @@ def test_the_title_names_section_and_step(section, page):
 def test_the_links_of_each_step_lead_to_its_neighbours_in_the_same_run(run, page, follow):
     last = len(run.recording.steps)
 
+    opens_at = last if run.section.controls else 1
+
     def at(number, **more):
-        return run.path, {**dict(run.query), **({"step": str(number)} if number > 1 else {}), **more}
+        return run.path, {**dict(run.query), **({"step": str(number)} if number != opens_at else {}), **more}
 
     for number in run.looked_at:
         links = page(run.address(step=number)).one(id="transport").all("a")
@@ -129,7 +150,7 @@ def test_links_at_the_ends_say_that_they_lead_nowhere_else(section, page):
     def disabled(address):
         return [link["id"] for link in page(address).one(id="transport").all("a", aria_disabled="true")]
 
-    assert ["t-first", "t-back"] == disabled(f"/{section.slug}")
+    assert ["t-first", "t-back"] == disabled(f"/{section.slug}?step=1")
     assert [] == disabled(f"/{section.slug}?step=2")
     assert ["t-next", "t-last"] == disabled(f"/{section.slug}?step=last")
 
@@ -157,7 +178,7 @@ def test_the_presenter_view_is_left_at_the_same_step(page, follow):
 def test_a_permalink_gives_the_same_bytes_whoever_asks_and_when(client, run):
     address = run.address(step=len(run.recording.steps) // 2 + 1)
     before = client.get(address).data
-    for kept in (asked.recorded, moment._drawn):
+    for kept in (asked.recorded, moment.timeline):
         kept.cache_clear()
 
     assert before == client.get(address).data
@@ -342,7 +363,29 @@ def test_all_steps_are_told_in_words_with_a_link_to_each(run, page, follow):
     assert [(run.path, dict(run.query))] * len(steps) == [
         (path, {name: value for name, value in query.items() if name != "step"}) for path, query in links
     ]
-    assert [str(step.number) for step in run.recording.steps] == [query.get("step", "1") for _, query in links]
+    opens_at = len(steps) if run.section.controls else 1
+    assert [step.number for step in run.recording.steps] == [int(query.get("step", opens_at)) for _, query in links]
+
+
+def test_a_changed_run_says_what_is_changed(page, follow):
+    assert [] == page("/retries?step=3").all(class_="changed")
+    shown = page("/retries?max_attempts=3&provider_up_at_ms=9000&queue=hardened&step=5&pace=400").one(class_="changed")
+
+    assert (
+        "Changed: Mail provider is back at 9000 ms (default 5000 ms); Max attempts 3 (default 5); "
+        "Queue Hardened (default The lesson's). Back to the defaults"
+    ) == shown.text
+    assert ("/retries", {"pace": "400"}) == follow(shown.one("a")["href"])
+    presented = page(IN_THE_MIDDLE).one(class_="changed")
+    assert ([], True) == (presented.all("a"), "Max attempts 3 (default 5)" in presented.text)
+
+
+def test_what_was_done_by_hand_is_no_change_and_stays(page, follow):
+    assert [] == page("/job-queue?ops=enqueue").all(class_="changed")
+    shown = page("/job-queue?ops=enqueue&max_attempts=2").one(class_="changed")
+
+    assert "Changed: Max attempts 2 (default 3). Back to the defaults" == shown.text
+    assert ("/job-queue", {"ops": "enqueue", "step": "last"}) == follow(shown.one("a")["href"])
 
 
 # The state after a step
@@ -388,7 +431,7 @@ def test_a_card_says_until_when_and_why(page):
     delayed = page("/retries?step=4").one("li", data_job="job-1")
 
     assert ("leased", "worker A, until 30s") == (leased["data-state"], leased.one(class_="until").text)
-    assert ("delayed", "until 1s", "mail provider: 503") == (
+    assert ("delayed", "until 1s", "last error: mail provider: 503") == (
         delayed["data-state"],
         delayed.one(class_="until").text,
         delayed.one(class_="error").text,
@@ -477,7 +520,23 @@ def test_rows_that_are_left_out_are_counted(page):
     shown = page("/outbox?rows=20&step=last")
     tables = [panel for panel in shown.all(class_="panel") if panel.all("table", data_table=True)]
 
-    assert ["and 13 earlier rows", "and 12 earlier rows"] == [panel.one(class_="more").text for panel in tables]
+    assert ["and 13 other rows", "and 12 other rows"] == [panel.one(class_="more").text for panel in tables]
+
+
+def test_the_rows_that_a_step_changes_are_marked_and_shown(page):
+    def touched(address):
+        return [row.all("td")[0].raw for row in page(address).one(id="moment").all("tr", class_="touched")]
+
+    assert ["1"] == touched("/outbox?step=12")
+    assert [] == touched("/outbox?step=11")
+    assert ["1"] == touched("/outbox?rows=20&step=92")  # it is not among the newest
+
+
+def test_the_presenter_view_shows_the_table_that_was_changed_last_and_the_source_that_acts(page):
+    shown = page("/outbox?step=22&view=present").one(id="moment")
+
+    assert ["outbox"] == [table["data-table"] for table in shown.all("table")]
+    assert ["transaction"] == [panel.one("h2").one("code").text for panel in shown.all("section", class_="code")]
 
 
 def test_effects_are_listed_and_repeats_are_numbered(run, page):

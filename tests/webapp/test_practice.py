@@ -37,11 +37,11 @@ def test_an_exercise_shows_everything_without_a_script(page, exercise):
     assert exercise.title == shown.one("h1").text
     hints = [hint.all("summary")[0].text for hint in shown.all("details", class_="hint")]
     assert [f"Hint {n} of {len(exercise.hints)}" for n in range(1, len(exercise.hints) + 1)] == hints
-    solution = shown.one("details", class_="solution")
+    afterwards, *solution = shown.all("details", class_="solution")
     if exercise.code:
         assert exercise.code.starter.strip() == shown.one("textarea").raw.strip()
-        assert exercise.code.solution.rstrip("\n") == solution.all("pre")[0].raw.rstrip("\n")
-    assert solution.one("div", class_="prose").text
+        assert [exercise.code.solution.rstrip("\n")] == [one.one("pre").raw.rstrip("\n") for one in solution]
+    assert afterwards.one("div", class_="prose").text
 
 
 def test_each_hint_lies_in_the_one_before_it(page):
@@ -94,7 +94,8 @@ def test_the_worker_names_python_by_its_address(client, asset):
 
 
 def test_the_worker_may_fetch_python_and_its_runner_and_nothing_else(client, asset):
-    policy = client.get(asset("py-worker.mjs")).headers["Content-Security-Policy"]
+    headers = client.get(asset("py-worker.mjs")).headers
+    policy = headers["Content-Security-Policy"]
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
     python = "localhost" + asset("vendor/pyodide/pyodide.mjs").rpartition("/")[0] + "/"
 
@@ -104,6 +105,7 @@ def test_the_worker_may_fetch_python_and_its_runner_and_nothing_else(client, ass
         "connect-src": f"{python} localhost{asset('py/runner.py')}",
         "worker-src": "'none'",
     } == rules
+    assert "no-store" == headers["Cache-Control"], "another policy must reach those who were here before"
 
 
 @pytest.mark.parametrize("path", ["/practice", PAGES[0], "/retries/edit", "/python/lessons.json"])
@@ -143,6 +145,14 @@ def test_answers_are_judged_by_their_address(client, read):
 
     assert 4 == len(shown.all("div", class_="right"))
     assert "yes" == shown.one("div", class_="bench")["data-solved"]
+    assert "open" in shown.one("details", id="afterwards").attrs
+
+
+@pytest.mark.parametrize(("query", "said"), [({}, False), (dict.fromkeys(RIGHT, "open"), True), (RIGHT, False)])
+def test_that_nothing_was_chosen_is_said(client, read, query, said):
+    shown = read(client.get("/practice/pick-the-guarantee", query_string=query).text)
+
+    assert said == ("hidden" not in shown.one("p", id="nothing").attrs)
 
 
 def test_a_wrong_answer_is_shown_with_its_run_and_stays_chosen(client, read):

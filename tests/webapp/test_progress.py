@@ -83,10 +83,26 @@ def test_a_section_can_be_marked_as_read_without_javascript(learner, read):
     place = form.one("input", name="place")["value"]
     response = learner.post(form["action"], data={"place": place})
 
-    assert (303, "/#progress") == (response.status_code, response.headers["Location"])
-    so_far = read(learner.get("/").text).one(id="progress")
-    assert f"/{FIRST}?step=3" == so_far.one("a", class_="primary")["href"]
-    assert so_far.one("a", class_="primary").text.endswith(", step 3")
+    assert (303, f"/{SECOND}") == (response.status_code, response.headers["Location"])
+    contents_page = read(learner.get("/").text)
+    go_on = contents_page.one("a", class_="primary")
+    assert f"/{FIRST}?step=3" == go_on["href"]
+    assert go_on.text.endswith(", step 3")
+    marked = [card["data-section"] for card in contents_page.all("li", class_="card") if card.all(class_="solved")]
+    assert [FIRST] == marked
+
+
+def test_after_the_last_chapter_its_end_is_shown_again(learner):
+    last = contents.chapters()[-1].slug
+
+    assert f"/{last}#onward" == learner.post(f"/progress/seen/{last}").headers["Location"]
+
+
+def test_a_place_alone_is_no_chapter_seen(learner):
+    learner.post(f"/progress/place/{FIRST}", data={"place": f"/{FIRST}?step=2"})
+    kept = learner.get("/progress/export.json").json
+
+    assert ([], f"/{FIRST}?step=2") == (kept["seen"], kept["place"])
 
 
 def test_the_contents_page_shows_nothing_to_whoever_is_new(learner, read):
@@ -123,7 +139,7 @@ def test_a_place_must_be_in_the_section(place, learner):
     response = learner.post(f"/progress/seen/{FIRST}", data={"place": place})
 
     assert 400 == response.status_code
-    assert "place must be an address of this section" in response.text
+    assert "place must be an address of this chapter" in response.text
     data = learner.post(f"/progress/seen/{FIRST}", data={"place": place}, headers={"Accept": "application/json"})
     assert [("place", place)] == [(one["field"], one["value"]) for one in data.json["problems"]]
 
@@ -196,7 +212,7 @@ def test_what_our_pages_send_is_taken(headers, learner):
 def test_the_page_lists_what_is_kept(learner, read):
     send(learner, FILE)
     shown = read(learner.get("/progress").text)
-    sections = shown.one("section", aria_labelledby="h-sections").all("li")
+    sections = shown.one("section", aria_labelledby="h-chapters").all("li")
 
     assert [chapter.title for chapter in contents.chapters()] == [one.one("a").text for one in sections]
     assert [True] + [False] * (len(sections) - 1) == ["is-done" in one.classes for one in sections]
@@ -372,15 +388,14 @@ def test_a_time_that_cannot_have_been_is_refused(way, time, learner):
     assert f"{way[-1]} must be a time from 2020 to now, " in problem["message"]
 
 
-def test_no_file_and_too_large_a_file_are_refused(learner, monkeypatch):
-    monkeypatch.setattr(progress, "MOST_BYTES", 1_000)
+def test_no_file_and_too_large_a_file_are_refused(learner):
     none = learner.post("/progress/import")
-    large = send(learner, "x" * 1_001)
+    large = send(learner, "x" * 1_000_001)
 
     assert (400, 413) == (none.status_code, large.status_code)
     assert "file must be chosen" in none.text
-    assert "file must have at most 1,000 bytes" in large.text
-    large = send(learner, "x" * 1_001, Accept="application/json")
+    assert "file must have at most 1,000,000 bytes" in large.text
+    large = send(learner, "x" * 1_000_001, Accept="application/json")
     assert (413, ["file"]) == (large.status_code, [problem["field"] for problem in large.json["problems"]])
 
 
@@ -390,8 +405,15 @@ def test_a_form_of_too_many_parts_is_not_called_too_large_a_file(address, parts,
     response = learner.post(address, **form(*parts))
 
     assert 413 == response.status_code
-    assert "A form must have at most 1,000 parts, and at most 500,000 bytes beside its files." in response.text
+    assert "at most 1,000 parts, 500,000 bytes beside its files, and 1,000,000 bytes in all." in response.text
     assert "file must have" not in response.text
+
+
+def test_no_address_takes_more_than_a_file_to_import(learner):
+    for address in (f"/progress/seen/{FIRST}", "/quiz/1/1"):
+        learner.post("/quiz")
+        file = ('file"; filename="large', "x" * 1_000_001)
+        assert 413 == learner.post(address, **form(file)).status_code
 
 
 def test_deleting_asks_first_and_leaves_nothing(learner, read):

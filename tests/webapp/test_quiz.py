@@ -107,6 +107,21 @@ def test_starting_twice_goes_on_with_the_same_attempt(learner, read):
     assert "/quiz/1/2" in [link["href"] for link in read(learner.get("/quiz").text).all("a", class_="primary")]
 
 
+def test_an_open_attempt_that_goes_away_meanwhile_is_followed_by_a_whole_one(given, learner, monkeypatch):
+    given("choose")
+    writing = Store.writing
+
+    def late(store, token):
+        with writing(store, token) as known:
+            known.forget()
+        return writing(store, token)
+
+    monkeypatch.setattr(Store, "writing", late)
+
+    assert "/quiz/1/1" == learner.post("/quiz").headers["Location"]
+    assert [5] == [len(attempt["questions"]) for attempt in attempts(learner)]
+
+
 def test_another_attempt_has_other_questions_until_the_bank_is_used_up(site):
     bank = {family.id for family in quiz.families()}
     taken, seen = (), set()
@@ -184,18 +199,22 @@ def test_the_proof_of_an_answer_can_be_opened(given, learner):
 def test_every_form_works_without_javascript(given, learner, read):
     for kind in KINDS:
         question = given(kind)
-        form = read(learner.get("/quiz/1/1").text).one("form", class_="quiz-answer")
+        shown = read(learner.get("/quiz/1/1").text)
+        form = shown.one("form", class_="quiz-answer")
         names = {one["name"] for one in form.inside() if one.get("name")}
 
         assert ("post", "/quiz/1/1") == (form["method"], form["action"])
-        assert names == ({"answer", "outcome"} if kind == "write" else {"answer"})
+        assert names == {"outcome" if kind == "write" else "answer"}
         if kind == "choose":
             options = [(o.one("input")["value"], o.one("span").text) for o in form.all("label", class_="option")]
             assert [(o.key, " ".join(o.text.split())) for o in question.options] == options
         if kind == "write":
             assert "given up" == form.one("input", name="outcome")["value"]
-            assert question.starter.strip() == form.one("textarea").raw.strip()
-            assert "needs JavaScript" in form.text
+            area = shown.one("textarea")
+            assert question.starter.strip() == area.raw.strip()
+            assert ("answer", form["id"]) == (area["name"], area["form"])
+            assert "readonly" not in area.attrs
+            assert "needs JavaScript" in shown.one("p", id="keys-help").text
 
 
 def test_only_a_page_with_code_to_write_loads_the_editor(given, learner, read):
@@ -357,16 +376,18 @@ def test_an_answer_that_cannot_be_one_is_400_and_not_kept(kind, sent, message, g
     assert None is attempts(learner)[0]["questions"][0]["right"]
 
 
-def test_a_question_that_left_the_bank_still_counts_and_blocks_nothing(site, learner):
+def test_a_question_that_left_the_bank_still_counts_and_blocks_nothing(site, learner, read):
     gone = Drawn("gone", 1, 1)
+    wrong, right = (Drawn("gone", 1, 1, "a", right, "2027-01-01T00:00:00Z") for right in (False, True))
     with site.extensions["store"].writing(None) as known:
-        known.add((gone, gone, gone, gone, Drawn("gone", 1, 1, "a", True, "2027-01-01T00:00:00Z")))
+        known.add((gone, gone, gone, wrong, right))
     learner.set_cookie("learner", known.token)
 
     assert "Your answer was right, and still counts" in learner.get("/quiz/1/5").text
     assert "no longer in the quiz" in learner.get("/quiz/1/1").text
     assert 400 == learner.post("/quiz/1/1", data={"answer": "a"}).status_code
-    assert 200 == learner.get("/quiz/1").status_code
+    again = read(learner.get("/quiz/1").text).one("section", class_="again-list")
+    assert ["/quiz/1/4"] == [link["href"] for link in again.all("a")]
     assert "/quiz/2/1" == learner.post("/quiz").headers["Location"]
 
 

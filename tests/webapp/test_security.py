@@ -172,7 +172,7 @@ def test_such_a_text_is_shown_as_the_error_of_a_job(answer):
     error = f'not an e-mail address: "{NASTY}"'
 
     assert error == shown.one(class_="detail").raw
-    assert error == shown.one("li", data_job="job-1").one(class_="error").raw
+    assert f"last error: {error}" == shown.one("li", data_job="job-1").one(class_="error").raw
 
 
 def test_links_carry_such_a_text_whole(answer, follow):

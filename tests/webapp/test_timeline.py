@@ -1,10 +1,12 @@
+from itertools import pairwise
+
 import pytest
 
 from lessons import contents
 from lessons.recorder import record
 from lessons.reference.clock import ManualClock
 from lessons.reference.job_queue import JobQueue, QueueOptions
-from webapp.timeline import MAX_ROWS, draw
+from webapp.timeline import MARK_WIDTH, MAX_ROWS, draw
 
 
 def drawn(slug, **values):
@@ -28,7 +30,7 @@ def segments(row):
 
 
 def marks(row):
-    return [(mark.kind, mark.step, mark.left, mark.nudge) for mark in row.marks]
+    return [(mark.kind, mark.step, mark.left) for mark in row.marks]
 
 
 def x(at_ms, end_ms=8_000):
@@ -58,17 +60,26 @@ def test_a_mark_is_where_and_when_it_happened():
     receipt, invoice = drawn("retries").rows
 
     assert [
-        ("claim", 3, x(0), 0),
-        ("retry", 4, x(0), 1),
-        ("claim", 12, x(1_000), 0),
-        ("retry", 13, x(1_000), 1),
-        ("claim", 17, x(3_000), 0),
-        ("retry", 18, x(3_000), 1),
-        ("claim", 22, x(7_000), -2),  # near the right edge they line up towards the left
-        ("effect", 23, x(7_000), -1),
-        ("ack", 25, x(7_000), 0),
+        ("claim", 3, x(0)),
+        ("retry", 4, x(0)),
+        ("claim", 12, x(1_000)),
+        ("retry", 13, x(1_000)),
+        ("claim", 17, x(3_000)),
+        ("retry", 18, x(3_000)),
+        ("claim", 22, x(7_000)),
+        ("effect", 23, x(7_000)),
+        ("ack", 25, x(7_000)),
     ] == marks(receipt)
-    assert [("claim", 6, x(0), 0), ("ack", 8, x(0), 1)] == marks(invoice)
+    assert [("claim", 6, x(0)), ("ack", 8, x(0))] == marks(invoice)
+
+
+def test_marks_that_share_a_moment_stand_around_it():
+    receipt, _ = drawn("retries").rows
+    shown = [mark.shown for mark in receipt.marks]
+
+    assert [x(0), x(0) + MARK_WIDTH] == shown[:2]  # nothing is drawn left of the beginning
+    assert [x(3_000) - MARK_WIDTH / 2, x(3_000) + MARK_WIDTH / 2] == shown[4:6]
+    assert [x(7_000) - MARK_WIDTH, x(7_000), x(7_000) + MARK_WIDTH] == shown[6:]
 
 
 def test_bars_and_marks_say_what_they_are():
@@ -125,10 +136,8 @@ def test_without_jobs_the_actors_are_the_rows_and_their_time_is_drawn():
     assert [("busy", 1, x(0, 100), 9.6), ("busy", 4, x(10, 100), 57.6), ("busy", 5, x(70, 100), 28.8)] == segments(
         checkout
     )
-    assert [("effect", 2, x(10, 100), 0), ("print", 3, x(10, 100), 1), ("refused", 6, x(100, 100), 0)] == marks(
-        checkout
-    )
-    assert [("print", 7, x(100, 100), -1), ("print", 8, x(100, 100), 0)] == marks(program)
+    assert [("effect", 2, x(10, 100)), ("print", 3, x(10, 100)), ("refused", 6, x(100, 100))] == marks(checkout)
+    assert [("print", 7, x(100, 100)), ("print", 8, x(100, 100))] == marks(program)
 
 
 # Long runs
@@ -171,9 +180,10 @@ def test_bars_of_a_job_follow_one_another(run):
 
 def test_marks_that_share_a_place_do_not_cover_one_another(run):
     for row in draw(run.recording).rows:
-        places = [(mark.left, mark.nudge) for mark in row.marks]
+        apart = min(MARK_WIDTH, 96 / max(1, len(row.marks) - 1)) - 0.002
 
-        assert sorted(set(places)) == sorted(places)
+        assert all(before.shown + apart <= after.shown for before, after in pairwise(row.marks))
+        assert all(1.5 <= mark.shown <= 97.5 for mark in row.marks)
 
 
 def test_each_retry_death_and_ack_of_a_drawn_job_is_marked(run):
@@ -202,11 +212,22 @@ def test_the_page_draws_what_the_drawing_says(run, page, follow):
         assert [(f"{part.left}%", f"{part.width}%", part.lane, part.title) for part in row.segments] == [
             (bar["x"], bar["width"], bar.classes[-1], bar.one("title").raw) for bar in drawn_row.all("rect")
         ]
-        assert [(f"{mark.left}%", str(mark.step), mark.title) for mark in row.marks] == [
+        assert [(f"{mark.shown}%", str(mark.step), mark.title) for mark in row.marks] == [
             (mark["x"], mark["data-step"], mark.one("title").raw) for mark in drawn_row.all("svg")
         ]
+        ends = [line["x2"] for line in drawn_row.all("line", class_="leader")]
+        assert [f"{mark.left}%" for mark in row.marks for _ in "ab"] == ends
         steps = [str(part.step) for part in [*row.segments, *row.marks]]
-        assert steps == [follow(link["href"])[1].get("step", "1") for link in drawn_row.all("a")]
+        opens_at = str(len(run.recording.steps)) if run.section.controls else "1"
+        assert steps == [follow(link["href"])[1].get("step", opens_at) for link in drawn_row.all("a")]
+
+
+def test_the_legend_names_what_is_drawn_and_nothing_else(run, page):
+    rows = draw(run.recording).rows
+    shown = page(run.address(step=1)).one("section", class_="timeline").one(class_="legend").all("li")
+    drawn = {part.lane for row in rows for part in row.segments}, {mark.kind for row in rows for mark in row.marks}
+
+    assert sorted([*drawn[0], *drawn[1]]) == sorted(item.text for item in shown)
 
 
 @pytest.mark.parametrize("step", [1, 12, 28])
