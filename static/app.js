@@ -27,7 +27,7 @@ function go(address, move = 0, toggle = false) {
 
 document.addEventListener("click", (event) => {
   const link = event.target.closest("a[data-go]");
-  if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  if (!link || !moment() || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
   event.preventDefault();
   go(link.href.baseVal ?? link.href, Number(link.dataset.move ?? 0), link.id === "t-play");
 });
@@ -49,9 +49,15 @@ for (const kind of ["input", "change", "submit"]) {
   });
 }
 
-document.addEventListener("htmx:after:swap", () => {
+document.addEventListener("htmx:after:swap", ({ detail: { ctx } }) => {
   const now = moment();
   if (!now) return;
+  // The form is below the run: whoever pressed its button would see and hear nothing of the new one.
+  if (ctx?.sourceElement?.closest("#parameters")) {
+    say(`The run has changed. It has ${now.dataset.total} steps.`);
+    now.scrollIntoView();
+    $("#transport").focus({ preventScroll: true });
+  }
   if (wanted === Number(now.dataset.step)) wanted = null;
   if (playing === Boolean($(".tape"))) playing = null;
   // What a person has moved or chosen is a property of the control by now; the page only sets the attribute.
@@ -79,9 +85,11 @@ function keepInView() {
 }
 
 // Keys
+const SCROLLING = ["Space", "PageDown", "PageUp", "Home", "End"];
+const presenting = () => document.body.classList.contains("present");
 const typing = (target) => target.closest("input:not([type=range]), select, textarea, [contenteditable], dialog");
 function runInView() {
-  if (document.body.classList.contains("present")) return true;
+  if (presenting()) return true;
   const run = $("#run")?.getBoundingClientRect();
   return run && run.top < innerHeight * 0.6 && run.bottom > innerHeight * 0.4;
 }
@@ -90,22 +98,19 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "?") return $("#keys").showModal();
   const key = event.key === " " ? "Space" : event.key;
   const link = [...document.querySelectorAll("[data-key]")].find((one) => one.dataset.key.split(" ").includes(key));
-  if (!link) return;
+  if (!link || !runInView()) return;
   // The keys that scroll a page, press a button or move a slider keep doing so where that is what is meant.
-  if (key.length > 1 && !runInView()) return;
+  if (SCROLLING.includes(key) && !presenting() && !event.target.closest("#transport a")) return;
   if (key === "Space" && event.target.closest("a:not([data-go]), button, summary")) return;
   if (key.length > 1 && event.target.matches("input[type=range]")) return;
   const box = event.target.closest(".scroll, .source, .lines, .plain, .detail");
-  if (key.length > 1 && box && !document.body.classList.contains("present")) {
-    const across = key.startsWith("Arrow");
-    if (across ? box.scrollWidth > box.clientWidth : box.scrollHeight > box.clientHeight) return;
-  }
+  if (key.startsWith("Arrow") && !presenting() && box?.scrollWidth > box?.clientWidth) return;
   event.preventDefault();
   link.click();
 });
 
 // Small things
-function say(text) {
+export function say(text) {
   const status = $("#status");
   if (status) status.textContent = text;
   clearTimeout(say.timer);
@@ -142,3 +147,10 @@ document.addEventListener("htmx:error", ({ detail: { ctx } }) => {
 });
 
 keepInView();
+
+// On the way through a quiz the keyboard goes on at the question or at the score, past the links above it.
+const ahead = $(".quiz-answer") ? $("#ask") : $(".score");
+if (ahead && document.referrer.startsWith(`${location.origin}/quiz`)) {
+  ahead.tabIndex = -1;
+  ahead.focus({ preventScroll: true });
+}

@@ -1,6 +1,8 @@
 // A run that is driven by hand. Its links and forms work without this file; with it they keep focus, scroll and
 // what is unfolded. What a press asks for changes with every answer, so a quick second press waits for the first.
 
+import { say } from "./app.js";
+
 const waiting = [];
 let busy = false;
 
@@ -16,15 +18,23 @@ async function press(id) {
   }
 }
 
+const controls = () => [...document.querySelectorAll("#drive :is(a[data-drive], form[data-drive] button)")];
+
 async function follow(control) {
-  if (!control || control.getAttribute("aria-disabled")) return; // it cannot be used now, and the page says why
+  if (!control) return;
+  if (control.getAttribute("aria-disabled")) {
+    return say(`Not now. ${document.getElementById(control.getAttribute("aria-describedby")).textContent}`);
+  }
   const address = control.matches("form")
     ? `${control.getAttribute("action")}?${new URLSearchParams(new FormData(control))}`
     : control.getAttribute("href");
   const lab = document.getElementById("lab");
   const open = [...lab.querySelectorAll("details[id][open]")].map((one) => one.id);
+  const place = controls().indexOf(document.activeElement);
   await htmx.ajax("GET", address, { source: lab, target: lab, select: "#lab", swap: "outerMorph", push: "true" });
   for (const id of open) document.getElementById(id)?.setAttribute("open", "");
+  // What is no longer there hands the focus to what stands in its place.
+  if (place >= 0 && document.activeElement === document.body) controls().at(place)?.focus();
 }
 
 document.addEventListener("click", (event) => {
@@ -32,6 +42,14 @@ document.addEventListener("click", (event) => {
   if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
   event.preventDefault();
   press(link.id);
+});
+
+// They look like buttons, so the space bar presses them too.
+document.addEventListener("keydown", (event) => {
+  const link = event.target.closest("a[data-drive]");
+  if (!link || event.key !== " " || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  if (!event.repeat) link.click();
 });
 
 document.addEventListener("submit", (event) => {

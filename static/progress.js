@@ -1,20 +1,28 @@
-// Tells the server which section is open and where in it, so that the learner can go on there another day.
-// A page that does not hear back works all the same.
+// Tells the server which chapter is open and where in it, so that the learner can go on there another day, and that
+// it was seen once its end came into view. A page that does not hear back works all the same.
 
-const form = document.querySelector("form[data-seen]");
+const form = document.querySelector("form[data-place]");
+let ended = false;
 let told = null;
+let sent = Promise.resolve();
 
 function tell() {
   const place = location.pathname + (location.search.length > 4000 ? "" : location.search);
-  if (place === told) return;
-  told = place;
+  const address = ended ? form.action : form.dataset.place;
+  if (told === address + place) return;
+  told = address + place;
   const body = new URLSearchParams({ place });
+  // One after the other: a new learner is known only by the cookie of the first answer.
   // `keepalive`: the last word is sent while the page goes away.
-  fetch(form.action, { method: "POST", body, headers: { Accept: "application/json" }, keepalive: true }).catch(() => {});
+  const send = () => fetch(address, { method: "POST", body, headers: { Accept: "application/json" }, keepalive: true });
+  sent = sent.then(send).catch(() => {});
 }
 
 if (form) {
-  tell();
+  new IntersectionObserver((entries) => {
+    ended ||= entries.some((entry) => entry.isIntersecting);
+    tell();
+  }).observe(document.querySelector("#onward"));
   addEventListener("visibilitychange", () => document.visibilityState === "hidden" && tell());
   addEventListener("pagehide", tell);
 }

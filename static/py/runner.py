@@ -81,12 +81,12 @@ def _section(program: types.ModuleType) -> list[str]:
 
 
 def _told(error: BaseException) -> dict:
-    """The traceback without this file's own frames, and the last place in the learner's files."""
+    """The traceback without the frames of this file and of imports, and the last place in the learner's files."""
     report = traceback.TracebackException.from_exception(error)
     place = None, None
     part = report
     while part is not None:
-        part.stack[:] = [frame for frame in part.stack if not frame.filename.startswith("<")]
+        part.stack[:] = [one for one in part.stack if one.filename[0] != "<" and "/importlib/" not in one.filename]
         part = part.__cause__ or part.__context__
     for frame in report.stack:
         if frame.filename == FILE or frame.filename.startswith(str(HOME)):

@@ -40,12 +40,21 @@ def test_a_job_is_lost_by_hand_and_undone(open_page, js, options) -> None:
     assert page.url.endswith(f"{EMPTY}&step=last")
 
 
+@pytest.mark.parametrize("size", [(1280, 800), (768, 1024), (390, 844)])
+def test_the_buttons_and_the_queue_that_they_change_are_seen_together(open_page, size) -> None:
+    page = open_page(STALE, viewport={"width": size[0], "height": size[1]})
+    page.evaluate("document.querySelector('.now').scrollIntoView()")
+    page.locator("#d-enqueue-receipt").scroll_into_view_if_needed()
+
+    assert page.locator(".sentence, .lane, #d-enqueue-receipt").evaluate_all(COVERED) == []
+
+
 def test_a_press_keeps_focus_scroll_and_what_is_unfolded(open_page) -> None:
     page = open_page(EMPTY, viewport={"width": 900, "height": 500})
     page.locator("#d-goals > summary").click()
     button = page.locator("#d-enqueue-receipt")
     button.scroll_into_view_if_needed()
-    before = page.evaluate("scrollY")
+    before = button.bounding_box()["y"]
     button.focus()
     page.keyboard.press("Enter")
     expect(page.locator(".sentence")).to_contain_text("job-1")
@@ -54,7 +63,7 @@ def test_a_press_keeps_focus_scroll_and_what_is_unfolded(open_page) -> None:
 
     expect(button).to_be_focused()
     expect(page.locator("#d-goals")).to_have_attribute("open", "")
-    assert abs(before - page.evaluate("scrollY")) <= 2
+    assert abs(before - button.bounding_box()["y"]) <= 2
 
 
 def test_a_button_that_can_no_longer_be_used_keeps_the_focus(open_page) -> None:
@@ -102,7 +111,7 @@ def test_the_back_button_takes_a_press_back(open_page) -> None:
 @pytest.mark.parametrize("js", [True, False])
 def test_an_id_is_chosen_from_a_list(open_page, js) -> None:
     page = open_page(f"/{SLUG}?ops=enqueue&queue=hardened", js=js)
-    page.get_by_label("Under an id of your choice").select_option("job-1, render-invoice: the same id again")
+    page.get_by_label("With a given id").select_option("job-1, render-invoice, again")
     page.get_by_role("button", name="Enqueue", exact=True).click()
 
     expect(page.locator(".sentence")).to_contain_text("refused")
@@ -113,7 +122,7 @@ def test_an_id_is_chosen_from_a_list(open_page, js) -> None:
 def test_stepping_back_leaves_the_session_as_it_is(open_page) -> None:
     page = open_page(STALE)
     page.locator("#t-back").click()
-    expect(page.locator(".drive-moves .more")).to_contain_text("You look at step 8 of 9")
+    expect(page.locator(".drive > .more")).to_contain_text("You look at step 8 of 9")
     expect(page.locator(".drive-moves [aria-current]")).to_have_text("ack.A")
     press(page, "claim-a", "the queue is empty")
 
@@ -134,8 +143,57 @@ def test_a_folded_solution_reaches_its_goal(open_page, number) -> None:
 @pytest.mark.parametrize("width", [320, 390, 1440])
 def test_axe_finds_nothing_and_nothing_overflows(open_page, scheme, width) -> None:
     page = open_page(STALE, color_scheme=scheme, viewport={"width": width, "height": 844})
-    page.evaluate("document.querySelectorAll('#drive details').forEach((one) => (one.open = true))")
+    page.evaluate("document.querySelectorAll('#drive-more details').forEach((one) => (one.open = true))")
 
-    found = Axe().run(page).response["violations"]
-    assert [] == [f"{one['id']}: {node['html'][:160]}" for one in found for node in one["nodes"]]
+    assert violations(page) == []
     assert width == page.evaluate("document.documentElement.scrollWidth")
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "scheme", "js"),
+    [(1280, 720, "light", False), (1920, 1080, "dark", True), (390, 844, "light", True)],
+)
+def test_the_presenter_drives_the_queue_beside_its_board_and_the_life_of_a_job(
+    open_page, width, height, scheme, js
+) -> None:
+    page = open_page(f"{EMPTY}&view=present", js=js, color_scheme=scheme, viewport={"width": width, "height": height})
+    for id, sentence in [
+        ("choice-2", "an empty queue"),
+        *PRESSES[:3],
+        ("claim-b", "Worker B claims job-1"),
+        ("fail-permanent-b", "dead letters"),
+        ("replay-job-1", "out of the dead letters"),
+        ("undo", "dead letters"),
+        ("again", "an empty queue"),
+        ("enqueue-invoice", "render-invoice"),
+    ]:
+        press(page, id, sentence)
+        assert "view=present" in page.url
+    page.get_by_role("button", name="Enqueue", exact=True).click()
+    expect(page.locator(".sentence")).to_contain_text("refused")
+    assert "view=present" in page.url
+
+    assert width == page.evaluate("document.documentElement.scrollWidth")
+    lanes = page.locator(".lane")
+    assert (lanes if width >= 960 else lanes.first).evaluate_all(COVERED) == []
+    expect(page.locator(".lifecycle .place.here")).to_contain_text("waiting")
+    if width >= 960:
+        assert page.locator("#drive .button").evaluate_all(COVERED) == []
+        assert page.locator(".lifecycle .place").evaluate_all(COVERED) == []
+        letters = "one => parseFloat(getComputedStyle(one).fontSize) * one.getScreenCTM().a"
+        assert page.locator(".lifecycle text").first.evaluate(letters) > height / 45
+    if js:
+        assert violations(page) == []
+    page.locator("#t-view").click()
+    expect(page.locator(".lede")).to_be_visible()
+
+
+COVERED = """all => all.filter(one => {
+  const { left, top, width, height } = one.getBoundingClientRect();
+  return !one.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+}).map(one => one.textContent)"""
+
+
+def violations(page: Page) -> list[str]:
+    found = Axe().run(page).response["violations"]
+    return [f"{one['id']}: {node['html'][:160]}" for one in found for node in one["nodes"]]

@@ -104,7 +104,7 @@ def test_back_while_playing_pauses(open_page) -> None:
 
 
 def test_keys(open_page) -> None:
-    page = open_page("/retries")
+    page = open_page("/retries?view=present")
     for key, expected in (
         ("ArrowRight", 2),
         ("PageDown", 3),
@@ -124,6 +124,21 @@ def test_keys(open_page) -> None:
     past_step(page, 2)
     page.keyboard.press("k")
     expect(page.locator("#t-play")).to_have_text("Play")
+
+
+def test_keys_that_scroll_a_page_step_only_from_the_buttons_of_the_run(open_page) -> None:
+    page = open_page("/retries?step=5")
+    page.keyboard.press("ArrowRight")
+    at_step(page, 6)
+    for key, shown in (("PageDown", ""), ("PageUp", ""), ("Space", ""), ("End", "#onward"), ("Home", "h1")):
+        page.keyboard.press(key)
+        if shown:
+            expect(page.locator(shown)).to_be_in_viewport()
+    at_step(page, 6)
+    page.locator("#t-next").focus()
+    for key, expected in (("PageDown", 7), ("PageUp", 6), ("Space", 7), ("End", 28), ("Home", 1)):
+        page.keyboard.press(key)
+        at_step(page, expected)
 
 
 def test_fast_keys_lose_no_step(open_page) -> None:
@@ -199,11 +214,35 @@ def test_link_to_this_step_is_copied(open_page, server) -> None:
 
 def test_timeline_mark_leads_to_its_step(open_page) -> None:
     page = open_page("/retries")
-    mark = page.locator(".mark.retry").last
+    mark = page.locator(".mark.kind-retry").last
     number = mark.get_attribute("data-step")
     mark.locator("a").click()
 
     at_step(page, number or "")
+
+
+def test_timeline_mark_on_the_start_page_leads_to_its_step(open_page) -> None:
+    page = open_page("/")
+    mark = page.locator(".showcase .mark.kind-retry").last
+    number = mark.get_attribute("data-step") or ""
+    mark.locator("a").click()
+
+    at_step(page, number)
+
+
+def test_new_run_comes_into_view_with_the_focus(open_page) -> None:
+    for path, key, number in (("/retries", "ArrowRight", 2), ("/job-queue?step=1", "ArrowLeft", 15)):
+        page = open_page(path, viewport={"width": 1000, "height": 700})
+        page.get_by_label("Max attempts").fill("2")
+        page.get_by_role("button", name="Run with these").click()
+        expect(page.locator(".changed")).to_contain_text("Max attempts 2")
+
+        expect(page.locator("#transport")).to_be_focused()
+        expect(page.locator("#transport")).to_be_in_viewport(ratio=1)
+        expect(page.locator(".changed")).to_be_in_viewport(ratio=1)
+        expect(page.get_by_role("status")).to_contain_text("The run has changed")
+        page.keyboard.press(key)
+        at_step(page, number)
 
 
 def test_changed_run_replaces_the_old_one(open_page) -> None:
@@ -290,6 +329,60 @@ def test_presenter_view_is_big_and_steps_by_clicker(open_page) -> None:
     at_step(page, 14)
 
 
+SIZES = """() => Object.fromEntries(
+  [".sentence", ".lane h3", ".job", ".source", "#log li", ".panel td", ".panel h2", ".legend", ".drawing text", ".what"]
+    .map((one) => [one, parseFloat(getComputedStyle(document.querySelector("#moment " + one)).fontSize)])
+)"""
+
+
+@pytest.mark.parametrize("height", [720, 800])
+def test_presenter_view_is_nowhere_smaller_than_the_page(open_page, height) -> None:
+    address = "/outbox?step=30"
+    page = open_page(address, viewport={"width": 1280, "height": height})
+    before = page.evaluate(SIZES)
+    page.goto(f"{address}&view=present")
+    after = page.evaluate(SIZES)
+
+    assert {} == {name: size for name, size in after.items() if size < before[name]}
+    assert after[".sentence"] > 1.3 * before[".sentence"]
+    assert after[".job"] > 1.2 * before[".job"]
+
+
+def test_presenter_view_shows_the_changed_row_and_the_newest_line(open_page) -> None:
+    for js in (True, False):
+        page = open_page("/outbox?step=24&view=present", js=js, viewport={"width": 1920, "height": 1080})
+        for one in (page.locator("tr.touched").last, page.locator("#log li").last):
+            assert one.evaluate(
+                """one => { const { left, top, bottom } = one.getBoundingClientRect();
+                return [top + 3, bottom - 3].every(y => one.contains(document.elementFromPoint(left + 20, y))); }"""
+            )
+
+
+TOPS = """async () => {
+  const tops = {}, texts = (window.texts ??= {});
+  for (let step = 1; step <= Number(moment.dataset.total); step++) {
+    const text = (texts[step] ??= await (await fetch(`${location.pathname}?step=${step}`)).text());
+    moment.replaceWith(new DOMParser().parseFromString(text, "text/html").querySelector("#moment"));
+    const above = moment.getBoundingClientRect().top;
+    for (const panel of moment.querySelectorAll(".panel")) {
+      const top = Math.round(panel.getBoundingClientRect().top - above);
+      (tops[panel.getAttribute("aria-labelledby")] ??= new Set()).add(top);
+    }
+  }
+  return Object.entries(tops).filter(([_, places]) => places.size > 1).map(([name, places]) => [name, ...places]);
+}"""
+
+
+def test_no_panel_moves_while_one_steps(open_page) -> None:
+    page = open_page("/")
+    for slug in ("retries", "redelivery", "outbox"):
+        page.goto(f"/{slug}")
+        for width in (1280, 1440):
+            page.set_viewport_size({"width": width, "height": 800})
+
+            assert page.evaluate(TOPS) == [], (slug, width)
+
+
 def test_space_steps_after_a_click_and_keys_work_after_scrubbing(open_page) -> None:
     page = open_page("/retries", viewport={"width": 1280, "height": 500})
     page.locator("#t-next").click()
@@ -332,7 +425,7 @@ def test_held_key_never_leaves_the_page(open_page) -> None:
         for _ in range(8):
             page.keyboard.press("ArrowLeft")
         page.wait_for_timeout(30)
-    page.keyboard.press("End")
+    page.locator("#t-last").click()
     at_step(page, 28)
 
     assert page.evaluate("window.same")

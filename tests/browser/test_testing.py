@@ -40,6 +40,14 @@ def test_the_results_are_there_without_script(open_page):
     assert page.locator(".test.passed").count() == 5
 
 
+def test_all_columns_of_the_matrix_fit_on_a_phone(open_page):
+    page = open_page("/testing?matrix=1#matrix", viewport={"width": 390, "height": 844})
+
+    assert page.evaluate(
+        "document.querySelector('.matrix').offsetWidth <= document.querySelector('#matrix').clientWidth"
+    )
+
+
 @pytest.mark.parametrize(("address", "scheme", "width"), ADDRESSES)
 def test_the_page_is_for_everyone(open_page, address, scheme, width):
     page = open_page(address, color_scheme=scheme, viewport={"width": width, "height": 800}, errors=("400",))
