@@ -28,11 +28,11 @@ class Kind:
         raise NotImplementedError
 
     def parse(self, text: str) -> Any:
-        """The value; ValueError when the text is not one that is allowed."""
+        """The value; ValueError with what is not allowed."""
         raise NotImplementedError
 
     def to_text(self, value: Any) -> str:
-        return str(value)
+        return "" if value is None else str(value)
 
 
 @dataclass(frozen=True)
@@ -203,9 +203,9 @@ def read(params_class: type[Declared], given: Mapping[str, str]) -> Declared:
             continue
         try:
             values[name] = known[name].kind.parse(value.strip())
-        except ValueError:
+        except ValueError as wrong:
             allowed = known[name].allowed
-            problems.append(Problem(name, value, f'{name} must be {allowed}, not "{_short(value)}"', allowed))
+            problems.append(Problem(name, value, f'{name} must be {allowed}, not "{_short(str(wrong))}"', allowed))
     if not problems:
         params = params_class(**values)
         conflicts: Mapping[str, str] = getattr(params, "conflicts", dict)()

@@ -39,9 +39,7 @@ def exercise(name: str) -> str:
     found = exercise_of(name)
     given = request.args.to_dict()
     answers: list[Answer] = []
-    if not found.questions:
-        only({})
-    elif given:
+    if found.questions and given:
         values, problems = checked(found.questions.Params, given)
         if problems:
             raise BadQuery(problems, "These answers cannot be judged", "exercise.html", _page(found, given, answers))

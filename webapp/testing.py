@@ -1,8 +1,8 @@
 """The tests of the queue: run, streamed line by line, and turned round: mutants that they catch or miss."""
 
 import difflib
-from collections.abc import Iterable
-from dataclasses import dataclass, field, make_dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -16,7 +16,6 @@ from webapp.asked import DEFAULT_PACE_MS, MAX_PACE_MS, BadQuery, checked
 
 CHAPTER = "testing"
 CONTEXT_LINES = 2
-FIELDS = ("run", "play", "predicted", "matrix", "mutant", "catches", "survivor", "candidate")  # of the page
 
 bp = Blueprint("testing", __name__)
 
@@ -32,17 +31,17 @@ class DiffLine:
 
 @bp.get(f"/{CHAPTER}")
 def page() -> str:
-    return render_template("testing.html", **_shown(_chosen(*FIELDS)))
+    return render_template("testing.html", **_shown(_chosen(Chosen)))
 
 
 @bp.get(f"/{CHAPTER}/run.txt")
 def text() -> Response:
-    return Response(_report(_chosen("mutant").mutant), mimetype="text/plain")
+    return Response(_report(_chosen(OfMutant).mutant), mimetype="text/plain")
 
 
 @bp.get(f"/{CHAPTER}/run.json")
 def data() -> Response:
-    slug = _chosen("mutant").mutant
+    slug = _chosen(OfMutant).mutant
     outcomes = mutation.keep_promises(slug)
     return jsonify(
         {
@@ -68,7 +67,7 @@ def data() -> Response:
 
 @bp.get(f"/{CHAPTER}/stream")
 def stream() -> Response:
-    chosen = _chosen("mutant", "pace")
+    chosen = _chosen(Streamed)
     outcomes = mutation.keep_promises(chosen.mutant)
 
     def event(number: int) -> bytes:
@@ -95,56 +94,84 @@ def _sum(outcomes: tuple[Outcome, ...]) -> str:
     return f"{failed} failed, {passed}" if failed else passed
 
 
-def _chosen(*names: str) -> Any:
-    """What the query asks for, of these fields; BadQuery."""
+def _chosen(declared: type["OfMutant"]) -> Any:
+    """What the query asks for, as it is declared; BadQuery."""
     given = request.args.to_dict()
     if "catches" in given:  # the only field that may be there several times
-        given["catches"] = " ".join(request.args.getlist("catches"))
-    chosen, problems = checked(_fields(*names), given, several="catches")
+        given["catches"] = "\n".join(request.args.getlist("catches"))
+    chosen, problems = checked(declared, given, several="catches")
     if problems:
-        raise BadQuery(problems, "This cannot be run", "testing.html", _shown(_fields(*FIELDS)()))
+        raise BadQuery(problems, "This cannot be run", "testing.html", _shown(Chosen()))
     return chosen
 
 
-class _Fields:
+@dataclass(frozen=True)
+class _OneOf(params.Kind):
+    """A name of those that are found when they are asked for: to know the survivors, all mutants are run."""
+
+    names: Callable[[], Iterable[str]] = tuple
+
+    @property
+    def allowed(self) -> str:
+        return f"one of {', '.join(self.names())}"
+
+    def parse(self, text: str) -> Any:
+        if text not in self.names():
+            raise ValueError(text)
+        return text
+
+
+class _Several(_OneOf):
+    def parse(self, text: str) -> tuple[str, ...]:
+        return tuple(map(super().parse, text.split("\n")))
+
+
+class _Mark(_OneOf):
+    def parse(self, text: str) -> bool:
+        return bool(super().parse(text) == "1")
+
+
+def _declared(kind: params.Kind, default: Any = None) -> Any:
+    return field(default=default, metadata={"kind": kind})
+
+
+def _mark() -> Any:
+    return _declared(_Mark("", names=lambda: "10"), False)
+
+
+@dataclass(frozen=True)
+class OfMutant:
+    """The queue that is tested: the mutant of that name, or the original."""
+
+    mutant: str | None = _declared(_OneOf("", names=mutation.mutants))
+
+
+@dataclass(frozen=True)
+class Streamed(OfMutant):
+    """A stream of results, with `pace` milliseconds between them."""
+
+    pace: int = params.whole(DEFAULT_PACE_MS // 2, label="", low=0, high=MAX_PACE_MS, unit="ms")
+
+
+@dataclass(frozen=True)
+class Chosen(OfMutant):
+    """What the page shows: a run, a prediction with the tests that it names, the matrix, a survivor and a new test."""
+
+    run: bool = _mark()
+    play: bool = _mark()
+    predicted: bool = _mark()
+    matrix: bool = _mark()
+    catches: tuple[str, ...] = _declared(_Several("", names=mutation.promises), ())
+    survivor: str | None = _declared(_OneOf("", names=lambda: [mutant.slug for mutant in mutation.survivors()]))
+    candidate: str | None = _declared(_OneOf("", names=mutation.candidates))
+
     def conflicts(self) -> dict[str, str]:
         """A field that another one needs -> what is wrong."""
         given, needs = vars(self), (("predicted", "mutant"), ("catches", "mutant"), ("candidate", "survivor"))
-        return {
-            need: f"{need} must be given with {name}" for name, need in needs if given.get(name) and not given[need]
-        }
+        return {need: f"{need} must be given with {name}" for name, need in needs if given[name] and not given[need]}
 
 
-class _Mark(params.Choice):
-    def parse(self, text: str) -> Any:
-        return super().parse(text) == "1"
-
-
-class _Several(params.Choice):
-    def parse(self, text: str) -> Any:
-        return tuple(map(super().parse, text.split(" ")))
-
-
-@cache
-def _fields(*names: str) -> type:
-    """A class with these fields, declared as the parameters of a run are."""
-
-    def one_of(names: Iterable[str], kind: type[params.Choice] = params.Choice) -> params.Kind:
-        return kind("", options=tuple((name, "") for name in names))
-
-    kinds: dict[str, tuple[Any, params.Kind]] = {
-        **dict.fromkeys(("run", "play", "predicted", "matrix"), (False, one_of("10", _Mark))),
-        "mutant": (None, one_of(mutation.mutants())),
-        "catches": ((), one_of(mutation.promises(), _Several)),
-        "survivor": (None, one_of(mutant.slug for mutant in mutation.survivors())),
-        "candidate": (None, one_of(mutation.candidates())),
-        "pace": (DEFAULT_PACE_MS // 2, params.Whole("", unit="ms", high=MAX_PACE_MS)),
-    }
-    declared = [(name, Any, field(default=default, metadata={"kind": kind})) for name, (default, kind) in kinds.items()]
-    return make_dataclass("Fields", [one for one in declared if one[0] in names], bases=(_Fields,), frozen=True)
-
-
-def _shown(chosen: Any) -> dict[str, Any]:
+def _shown(chosen: Chosen) -> dict[str, Any]:
     """All that the page shows of what was chosen."""
     every = mutation.mutants()
     shown: dict[str, Any] = {
@@ -153,7 +180,7 @@ def _shown(chosen: Any) -> dict[str, Any]:
         "chosen": chosen,
         "problems": (),
         "mutants": every.values(),
-        "mutant": every.get(chosen.mutant),
+        "mutant": every.get(chosen.mutant or ""),
         "outcomes": mutation.keep_promises() if chosen.run else (),
     }
     if mutant := shown["mutant"]:

@@ -123,7 +123,8 @@ def test_a_sixth_test_is_tried_on_both(page, candidate, said):
         ("?mutant=x", "mutant", "one of lease-end, "),
         ("?run=2", "run", "one of 1, 0"),
         ("?run=1&run=1", "run", "one value"),
-        ("?pages=1", "pages", "one of run, "),
+        ("?pages=1", "pages", "one of mutant, run, "),
+        ("?mutant=no-cap&catches=a%20b", "catches", "one of test_backoff"),
         ("?mutant=no-cap&catches=x", "catches", "one of test_backoff"),
         ("?catches=" + LEASE_TEST, "mutant", "one of lease-end, "),
         ("?survivor=no-cap", "survivor", "one of newest-first, "),
@@ -145,6 +146,19 @@ def test_text_and_stream_refuse_in_text(client, address):
     response = client.get(f"/testing/{address}")
 
     assert (400, "text/plain") == (response.status_code, response.mimetype)
+
+
+@pytest.mark.parametrize(
+    ("query", "value", "ends"),
+    [
+        (f"mutant=no-cap&catches={LEASE_TEST}&catches=x", f"{LEASE_TEST}\nx", ', not "x"'),
+        ("predicted=1", "", "mutant must be given with predicted"),
+    ],
+)
+def test_only_what_is_wrong_is_said_to_be(client, query, value, ends):
+    (problem,) = client.get(f"/testing?{query}", headers={"Accept": "application/json"}).json["problems"]
+
+    assert (value, True) == (problem["value"], problem["message"].endswith(ends))
 
 
 def test_json_refuses_in_json(client):
