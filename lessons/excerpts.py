@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-LESSONS = Path(__file__).resolve().parent
+from lessons.recording import LESSONS
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,10 @@ for (const kind of ["input", "change", "submit"]) {
 
 document.addEventListener("htmx:after:swap", ({ detail: { ctx } }) => {
   const now = moment();
+  if (ctx?.response?.status === 400) { // the whole page is another one now
+    scrollTo(0, 0);
+    $("#main").focus({ preventScroll: true });
+  }
   if (!now) return;
   // The form is below the run: whoever pressed its button would see and hear nothing of the new one.
   if (ctx?.sourceElement?.closest("#parameters")) {
@@ -61,8 +65,7 @@ document.addEventListener("htmx:after:swap", ({ detail: { ctx } }) => {
   if (wanted === Number(now.dataset.step)) wanted = null;
   if (playing === Boolean($(".tape"))) playing = null;
   // What a person has moved or chosen is a property of the control by now; the page only sets the attribute.
-  for (const control of document.querySelectorAll("#step, #pace")) {
-    if (sliding) break;
+  for (const control of sliding ? [] : document.querySelectorAll("#step, #pace")) {
     if (control.matches("input")) control.value = control.getAttribute("value");
     else for (const option of control.options) option.selected = option.defaultSelected;
   }
@@ -136,14 +139,22 @@ document.addEventListener("formdata", ({ target, formData }) => {
   }
 });
 
-// An answer that says what is wrong is a page of its own: go and show it.
+// An answer that says what is wrong is a page of its own: go and show it, where the form does not say where it goes.
+const shownHere = (source, status) => status === 400 && source?.hasAttribute("hx-status:400");
 document.addEventListener("htmx:response:error", ({ detail: { ctx } }) => {
+  wanted = playing = null;
+  if (shownHere(ctx.sourceElement, ctx.response.status)) return;
   if (ctx.response.status < 500 && !ctx.sourceElement.matches(".tape")) location.assign(ctx.request.action);
   else say("The server had a problem. Please try again.");
 });
 document.addEventListener("htmx:error", ({ detail: { ctx } }) => {
   wanted = playing = null;
   if (ctx && !ctx.sourceElement.matches(".tape")) say("The server does not answer. Please try again.");
+});
+// The page stays where it is, so its address stays too.
+document.addEventListener("htmx:before:history:update", (event) => {
+  const { response, sourceElement } = event.detail;
+  if (response.status >= 400 && !shownHere(sourceElement, response.status)) event.preventDefault();
 });
 
 keepInView();

@@ -31,13 +31,19 @@ async function follow(control) {
   const lab = document.getElementById("lab");
   const open = [...lab.querySelectorAll("details[id][open]")].map((one) => one.id);
   const place = controls().indexOf(document.activeElement);
+  // What is below the run stays under the pointer, however much higher or lower the run becomes.
+  const below = control.closest("#drive-more");
+  const top = control.getBoundingClientRect().top;
   await htmx.ajax("GET", address, { source: lab, target: lab, select: "#lab", swap: "outerMorph", push: "true" });
   for (const id of open) document.getElementById(id)?.setAttribute("open", "");
+  const now = below && document.getElementById(control.id);
+  if (now) scrollBy({ top: now.getBoundingClientRect().top - top, behavior: "instant" });
   // What is no longer there hands the focus to what stands in its place.
   if (place >= 0 && document.activeElement === document.body) controls().at(place)?.focus();
 }
 
 document.addEventListener("click", (event) => {
+  if (event.target.closest('a[href="#goals"]')) document.getElementById("d-goals").open = true;
   const link = event.target.closest("a[data-drive]");
   if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
   event.preventDefault();

@@ -7,6 +7,7 @@ let told = null;
 let sent = Promise.resolve();
 
 function tell() {
+  if (!form.isConnected) return; // an answer that says what is wrong took the chapter's place
   const place = location.pathname + (location.search.length > 4000 ? "" : location.search);
   const address = ended ? form.action : form.dataset.place;
   if (told === address + place) return;

@@ -67,6 +67,7 @@ export function run(source, { onOutput = () => {}, timeout = 10_000, files, ...j
     const timers = [];
     let over = false;
     const end = (result, keep = false) => {
+      if (over) return; // a worker can say more than it should
       over = true;
       timers.forEach(clearTimeout);
       worker.finish = null;
@@ -84,7 +85,7 @@ export function run(source, { onOutput = () => {}, timeout = 10_000, files, ...j
         timers.push(setTimeout(() => (idle ??= spawn()), LONG_MS));
         worker.onmessage = ({ data: { type, data } }) => {
           if (type === "out") onOutput(data);
-          else if (type === "done") end({ status: data.error ? "error" : "ok", ...data }, true);
+          else if (type === "done") end({ ...data, status: data?.error ? "error" : data ? "ok" : "failed" }, data?.clean);
           else if (type === "too much") end({ status: "too much output" });
           else if (type === "failed") end({ status: "failed", error: data });
         };

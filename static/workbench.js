@@ -26,6 +26,7 @@ export function workbench(root, { files, key, job, show, shelf = () => localStor
   };
   const at = (name) => root.querySelector(`[data-${name}]`);
   const [area, chooser, status, dialog] = ["area", "file", "status", "confirm"].map(at);
+  const size = at("size").textContent; // of Python; the status says other things later
   const names = Object.keys(files);
   const texts = Object.fromEntries(names.map((name) => [name, stored(name) ?? files[name]]));
   let editor = null;
@@ -88,8 +89,12 @@ export function workbench(root, { files, key, job, show, shelf = () => localStor
   }
   async function load() {
     state("loading");
-    status.textContent = `Python is loading, about 6 MB.${busy ? " Your code runs as soon as it is here." : ""}`;
-    await start((bytes) => (at("progress").value += bytes));
+    status.textContent = `Python is loading, ${size}.${busy ? " Your code runs as soon as it is here." : ""}`;
+    await start((bytes) => {
+      at("progress").value += bytes;
+      if (at("progress").value < at("progress").max) return;
+      status.textContent = `Loaded. Python is starting.${busy ? " Your code runs then." : ""}`;
+    });
     remember();
     if (!busy) ready("Python is ready.");
   }
@@ -121,7 +126,12 @@ export function workbench(root, { files, key, job, show, shelf = () => localStor
     }
     root.dataset.ended = result.status;
     root.dataset.verdict = result.verdict ? (result.verdict.solved ? "right" : "wrong") : "";
-    const said = show(result, output);
+    let said;
+    try {
+      said = show(result, output);
+    } catch (error) { // code that runs in the worker can send any result
+      result = { status: "failed", error: error.message };
+    }
     ready(result.status === "failed" ? `Python broke: ${result.error}` : (ENDINGS[result.status] ?? said));
     const file = result.file?.replace(/^lessons\//, "");
     if (file in files) {

@@ -6,8 +6,7 @@ It needs Chromium, as the browser tests do: the one in $QUEUE_LAB_CHROMIUM, or o
 import sys
 from pathlib import Path
 
-import pytest
-from browser.conftest import QUIET, Server, chromium
+from browser.conftest import NO_CHROMIUM, QUIET, Server, chromium
 from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -19,10 +18,9 @@ MAX_KB = 300
 
 def main() -> int:
     """Take the picture; 1 when there is no Chromium or the picture is too large a file."""
-    try:
-        executable = chromium()
-    except (pytest.fail.Exception, pytest.skip.Exception) as missing:
-        print(missing, file=sys.stderr)
+    executable = chromium()
+    if not executable:
+        print(NO_CHROMIUM, file=sys.stderr)
         return 1
     server = Server()
     try:
@@ -35,9 +33,9 @@ def main() -> int:
     return int(size_kb > MAX_KB)
 
 
-def take(chromium: str, address: str) -> None:
+def take(executable: str, address: str) -> None:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=QUIET)
+        browser = playwright.chromium.launch(executable_path=executable, args=QUIET)
         page = browser.new_page(viewport=SIZE, color_scheme="light", reduced_motion="reduce")
         page.goto(address, wait_until="networkidle")
         page.screenshot(path=PICTURE)

@@ -24,6 +24,7 @@ WALLS = {
     "lessons/watched_*.py": "recording",
     "lessons/which_queue.py": "params reference.*",
     "lessons/mutation.py": "excerpts",
+    "lessons/excerpts.py": "recording",
     "lessons/contents.py": "excerpts recorder recording",
     "lessons/exercises.py": "excerpts",
     "lessons/*.py": "",

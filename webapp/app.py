@@ -25,7 +25,7 @@ def create_app(config: Mapping[str, Any] | None = None) -> Flask:
     app.json.ensure_ascii = False  # type: ignore[attr-defined]
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.jinja_env.filters["seconds"] = in_seconds
-    app.jinja_env.globals |= {"default_pace_ms": DEFAULT_PACE_MS, "quiz": progress.QUIZ}
+    app.jinja_env.globals |= {"default_pace_ms": DEFAULT_PACE_MS, "quiz": quiz.RULES}
     assets.install(app, root / "static")
     errors.install(app)
     app.register_blueprint(glossary.bp)

@@ -82,14 +82,9 @@ class Asked:
         """The address of the page at this moment; without the step where it opens anyway."""
         return _address(self.section, replace(self, **changes)._query(step=True))
 
-    def end_of(self, values: Any) -> str:
-        """The address of the page at the last step of another run of this section."""
-        return _address(self.section, {**self._query(step=False, values=values), "step": "last"})
-
-    @property
-    def default_run(self) -> str:
-        """The address of the default run, looked at in the same way."""
-        return _address(self.section, self._query(step=False, values=self.section.Params()))
+    def run_of(self, values: Any) -> str:
+        """The address of another run of this section, looked at in the same way, where that run opens."""
+        return _address(self.section, self._query(step=False, values=values))
 
     def neighbour(self, ending: str, **more: str | int) -> str:
         """The address of another form of the same run: "run.txt", "run.json" or "stream"."""
@@ -167,7 +162,7 @@ def only(fields: Mapping[str, tuple[str, ...]]) -> None:
     problems = _given_twice()
     for name, value in request.args.items():
         if name not in fields:
-            allowed = f"one of {', '.join(fields)}" if fields else "left out"
+            allowed = f"one of {', '.join(fields)}"
             message = f'there is no field "{name[:60]}": it must be {allowed}'
             problems.append(params.Problem(name, value, message, allowed))
         elif fields[name] and value not in fields[name]:

@@ -1,6 +1,7 @@
 """One step of a run with all its views, as the page shows it and as the stream sends it."""
 
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -19,6 +20,11 @@ LOG_LINES = 60
 LANE_CARDS = 6
 TABLE_ROWS = 8
 EFFECTS = 8
+# What fits into one line at the usual widths of the panels, by trial; it only has to be near.
+PRINTED_CHARS = 60
+DEAD_CHARS = 32  # of a dead job, beside its id and attempts
+TABLE_CHARS = 100  # of a row, shared by its columns
+ONE_LINE_COLUMNS = 5  # with more, some names of columns go on in a second line
 # The presenter view shows less of a list, and larger.
 PRESENTED = {"rows": 3, "effects": 2, "lines": 6}
 MOST_EVENT_BYTES = 24_000_000
@@ -59,7 +65,7 @@ def html(here: Asked) -> Markup:
             tables=[(table, *_rows(here, table, most["rows"])) for table in tables(here)],
             effects=_last(tuple(_numbered(step.state.effects)), most["effects"]),
             listings=found[-1:] if here.view == "present" else found,
-            room=room(here.section, here.params),
+            largest=largest(here.section, here.params),
             path=" → ".join(_path(step)),
             log=_last(tuple(s for s in here.recording.steps[: step.number] if s.printed is not None), most["lines"]),
             timeline=timeline(here.section, here.params),
@@ -70,42 +76,42 @@ def html(here: Asked) -> Markup:
 
 
 @dataclass(frozen=True)
-class Room:
+class Largest:
     """What the largest step of a run needs in each panel: kept free at every step, no panel moves while one steps."""
 
-    lanes: dict[str, int]  # rows
-    tables: dict[str, float]  # rem
+    lanes: Counter[str]  # name of the queue -> rows
+    tables: dict[str, Counter[str]]  # name -> "rows" and "lines", with those of the head
     printed: int  # lines
     detail: int  # lines
 
 
 @lru_cache(maxsize=32)
-def room(section: Section, values: object) -> Room:
-    """The room that a run needs."""
+def largest(section: Section, values: object) -> Largest:
+    """The largest step of a run, panel by panel; app.css knows how high a row and a line are."""
     steps = recorded(section, values).steps
     queues = {id(queue): queue for step in steps for queue in step.state.queues}.values()
     tables = {id(table): table for step in steps for table in step.state.tables}.values()
     alone = len(steps[-1].state.queues) == 1
-    lanes, heights = Counter[str](), dict[str, float]()
+    lanes, sizes = Counter[str](), defaultdict[str, Counter[str]](Counter)
     for queue in queues:
         counts = Counter(job.lane for job in queue.jobs)
-        lines = sum(min(count, LANE_CARDS + 1) for count in counts.values())
+        rows = sum(min(count, LANE_CARDS + 1) for count in counts.values())  # one for "and 3 more"
         if alone:  # each empty lane has a row, and what is said of a dead job is not cut
-            lines += len(LANES) - len(counts) + sum(_is_long(job) for job in _lane(queue, "dead").shown)
-        else:  # the empty lanes share one
-            lines += 1 + lines
-        lanes[queue.name] = max(lanes[queue.name], lines)
+            rows += len(LANES) - len(counts) + sum(_is_long(job) for job in _lane(queue, "dead").shown)
+        else:  # in half the width each job goes on in a second line, and the empty lanes share a row
+            rows = 2 * rows + 1
+        lanes |= Counter({queue.name: rows})  # the greater of the two counts
     for table in tables:
-        wide = 100 // len(table.columns)
-        rows = [max(1 + len(str(value)) // wide for value in row) for row in table.rows[-TABLE_ROWS:]]
-        height = 2 + 1.25 * (len(table.columns) > 5) + sum(0.67 + 1.23 * lines for lines in rows or [1])
-        heights[table.name] = max(heights.get(table.name, 0), height)
-    printed = sum(1 + len(step.printed) // 60 for step in steps if step.printed is not None)
-    return Room(lanes, heights, printed, max(len((step.detail or "").splitlines()) for step in steps))
+        chars = TABLE_CHARS // len(table.columns)
+        in_lines = [max(1 + len(str(value)) // chars for value in row) for row in table.rows[-TABLE_ROWS:]] or [1]
+        head = 2 if len(table.columns) > ONE_LINE_COLUMNS else 1
+        sizes[table.name] |= Counter(rows=1 + len(in_lines), lines=head + sum(in_lines))
+    printed = sum(1 + len(step.printed) // PRINTED_CHARS for step in steps if step.printed is not None)
+    return Largest(lanes, sizes, printed, max(len((step.detail or "").splitlines()) for step in steps))
 
 
 def _is_long(job: JobState) -> bool:
-    return len(job.type) + len(job.last_error or "") > 32
+    return len(job.type) + len(job.last_error or "") > DEAD_CHARS
 
 
 def tables(here: Asked) -> list[Table]:
@@ -113,23 +119,24 @@ def tables(here: Asked) -> list[Table]:
     found = list(here.step.state.tables)
     if here.view != "present" or len(found) < 2:
         return found
+    steps = here.recording.steps
     for number in range(here.step_number, 1, -1):
-        changed = [t for t in here.at(number).step.state.tables if t.rows != _before(here.at(number), t)]
+        changed = [table for table in steps[number - 1].state.tables if table.rows != _before(steps, number, table)]
         if changed:
             return [table for table in found if table.name == changed[-1].name]
     return found[-1:]
 
 
-def _before(here: Asked, table: Table) -> tuple[tuple[object, ...], ...]:
-    """The rows that the table had before the step; at the first step the same."""
-    if here.step_number == 1:
+def _before(steps: Sequence[Step], number: int, table: Table) -> tuple[tuple[object, ...], ...]:
+    """The rows that the table had before the step of that number; at the first step the same."""
+    if number == 1:
         return table.rows
-    return next((old.rows for old in here.at(here.step_number - 1).step.state.tables if old.name == table.name), ())
+    return next((old.rows for old in steps[number - 2].state.tables if old.name == table.name), ())
 
 
 def _rows(here: Asked, table: Table, most: int) -> tuple[Some, set[tuple[object, ...]]]:
     """The newest rows, or those around one that the step has changed; and the ones that it has changed."""
-    changed = set(table.rows) - set(_before(here, table))
+    changed = set(table.rows) - set(_before(here.recording.steps, here.step_number, table))
     end = max((number for number, row in enumerate(table.rows, start=1) if row in changed), default=len(table.rows))
     end = max(end, min(most, len(table.rows)))
     return Some(table.rows[max(0, end - most) : end], max(0, len(table.rows) - most)), changed
@@ -155,7 +162,7 @@ def changes(here: Asked) -> Changes:
     plain = replace(here.params, **{field.name: field.default for field in found})
     return Changes(
         [(field.label, _in_words(field, getattr(here.params, field.name)), _in_words(field)) for field in found],
-        here.end_of(plain) if section.controls else here.default_run,
+        here.run_of(plain),
     )
 
 

@@ -111,6 +111,7 @@ def _page(found: Exercise, given: dict[str, str], answers: list[Answer]) -> dict
         "previous": everything[found.number - 2] if found.number > 1 else None,
         "following": everything[found.number] if found.number < len(everything) else None,
         "total": len(everything),
+        **progress.so_far(),
     }
 
 

@@ -23,17 +23,15 @@ from werkzeug.datastructures import FileStorage
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from lessons import contents, exercises, params
+from lessons.quiz import DRAWN, LONGEST_ANSWER
 from webapp import errors
 from webapp.asked import BadQuery, chapter_of, exercise_of, only
-from webapp.store import FILE, MOST_ATTEMPTS, PASS, Attempt, Drawn, Full, Learner, Progress, Store, Unusable
+from webapp.store import FILE, MOST_ATTEMPTS, Attempt, Drawn, Full, Learner, Progress, Store, Unusable
 
 COOKIE = "learner"
 A_YEAR_S = 365 * 24 * 3600
 FORMAT, FORMAT_VERSION = "queue-lab-progress", 1
 MOST_BYTES = 1_000_000  # of a file to import; what webapp.store keeps of a learner fits into it
-LONGEST_ANSWER = 20_000
-QUESTIONS = 5  # of an attempt
-QUIZ = {"questions": QUESTIONS, "passes": PASS, "longest_answer": LONGEST_ANSWER}  # for the templates
 FAMILY = re.compile(r"[A-Za-z0-9_.-]{1,80}"), 'one to 80 of letters, digits, "-", "_" and "."'
 TIME = re.compile(r"[0-9-]{10}T[0-9:]{8}Z"), "a time from 2020 to now, such as 2026-01-31T09:30:00Z"
 EARLIEST = datetime(2020, 1, 1, tzinfo=UTC)
@@ -107,7 +105,6 @@ def _unusable(error: Unusable) -> Response:
 @bp.post("/progress/seen/<slug>", defaults={"to_the_end": True})
 def seen(slug: str, to_the_end: bool) -> Response:
     chapter = chapter_of(slug)
-    slug = chapter.slug
     place = request.form.get("place") or f"/{slug}"
     if not (PLACE[0].fullmatch(place) and re.split(r"[/?]", place)[1] == slug):
         allowed = f"an address of this chapter, such as /{slug}?step=3"
@@ -123,7 +120,7 @@ def seen(slug: str, to_the_end: bool) -> Response:
 
 @bp.post("/progress/solved/<name>")
 def solved(name: str) -> Response:
-    name = exercise_of(name).slug
+    exercise_of(name)
     with store().writing(token()) as learner:
         learner.solve(name)
     return remember(_kept("/progress"), learner)
@@ -182,7 +179,7 @@ def title_of(address: str) -> str | None:
     except KeyError:
         return None
     step = parse_qs(there.query).get("step", [""])[0]
-    return f"{title}, step {step[:10]}" if step else title
+    return f"{title}, step {step[:10]}" if step.isdecimal() else title  # "last" says nothing to a reader
 
 
 # Out, in, and away
@@ -255,7 +252,7 @@ def from_data(data: Any) -> Progress:
     if not isinstance(data, dict) or found != FORMAT:
         message = f'format must be "{FORMAT}": choose {EXPORTED}'
         raise _wrong("format", found, f'"{FORMAT}"', message)
-    if data.get("version") != FORMAT_VERSION:
+    if (type(data.get("version")), data.get("version")) != (int, FORMAT_VERSION):
         raise _wrong("version", data.get("version"), str(FORMAT_VERSION))
     return Progress(
         seen=_first_times(data, "seen", "section", _sections()),
@@ -264,7 +261,7 @@ def from_data(data: Any) -> Progress:
             Attempt(
                 0,
                 _time(attempt, at, "started_at"),
-                tuple(_drawn(one, where) for where, one in _objects(attempt, at, "questions", QUESTIONS, QUESTIONS)),
+                tuple(_drawn(one, where) for where, one in _objects(attempt, at, "questions", DRAWN, DRAWN)),
             )
             for at, attempt in _objects(data, "", "quiz")
         ),

@@ -11,9 +11,10 @@ from itsdangerous import BadSignature, URLSafeSerializer
 from lessons import contents, params, quiz
 from webapp import listing, pages, progress, prose
 from webapp.asked import BadQuery, NotThere
-from webapp.progress import LONGEST_ANSWER, private, remember, store, token
+from webapp.progress import private, remember, store, token
 from webapp.store import Attempt, Drawn, Full, Unusable, now
 
+RULES = {"questions": quiz.DRAWN, "passes": quiz.PASS, "longest_answer": quiz.LONGEST_ANSWER}  # for the templates
 LOOSE_BYTES = 400  # of an answer that has to fit into an address, with four others
 # Attempts that cannot be stored live in their own address, signed: nobody writes their own results there.
 signed = URLSafeSerializer(secrets.token_bytes(32), "quiz")
@@ -94,8 +95,8 @@ def _judged(drawn: Drawn) -> tuple[str, bool]:
     if question is None:
         message = "This question is no longer in the quiz; start a new attempt"
         raise _wrong("answer", text, "to a question of the quiz", message)
-    if len(text) > LONGEST_ANSWER:
-        allowed = f"at most {LONGEST_ANSWER:,} characters"
+    if len(text) > quiz.LONGEST_ANSWER:
+        allowed = f"at most {quiz.LONGEST_ANSWER:,} characters"
         raise _wrong("answer", text, allowed, f"answer must have {allowed}, not {len(text):,}")
     if question.kind == "write":
         outcome = request.form.get("outcome", "")
@@ -154,6 +155,12 @@ def _why(question: quiz.Question, drawn: Drawn) -> str:
 
 
 # Attempts
+
+
+@bp.app_template_test()
+def passed(attempt: Attempt) -> bool:
+    """Whether enough of its answers are right."""
+    return attempt.score >= quiz.PASS
 
 
 def _attempt(id: str) -> Attempt:

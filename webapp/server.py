@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from contextlib import suppress
+from http.client import HTTPException
 
 import gevent
 from gevent import monkey, socket
@@ -36,6 +37,8 @@ class Handler(WSGIHandler):
     def read_request(self, raw_requestline):
         try:
             return super().read_request(raw_requestline)
+        except HTTPException:  # too many headers: its own traceback would be all that is said of it
+            return False
         except OSError:
             raise gevent.GreenletExit from None
 

@@ -22,7 +22,6 @@ KEPT_DAYS = 400  # after the last visit; by then the cookie, which lasts a year,
 # Of one learner, so that all of it fits into a file that can be imported.
 MOST_ATTEMPTS = 500
 MOST_ANSWER_BYTES = 200_000  # of all answers, as JSON; past it only whether they are right is kept
-PASS = 4  # right answers of an attempt
 BUSY_MS = 1_000  # a wait for another process holds up this one's streams, so it is short
 MIGRATIONS = (
     # A file's user_version is the number of these that it has been through. Add to the end, change nothing above.
@@ -102,10 +101,6 @@ class Attempt:
     @property
     def score(self) -> int:
         return sum(question.right is True for question in self.questions)
-
-    @property
-    def passed(self) -> bool:
-        return self.score >= PASS
 
     @property
     def kept(self) -> bool:

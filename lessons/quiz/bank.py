@@ -12,6 +12,7 @@ from lessons.quiz.question import Kind, Question
 MODULES = (belonging, building, failing, repeating, together, fanning)  # their import registers the families
 KINDS: tuple[Kind, ...] = ("write", "predict", "choose")  # the rarest first
 DRAWN = 5
+PASS = 4  # of them, answered right
 TRIES = 20
 LAST = 40  # of so many the draws take care to leave something of each objective
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal["choose", "predict", "write"]
+LONGEST_ANSWER = 20_000  # characters
 
 OBJECTIVES = (
     "Decide what belongs in a job, and say what a queue gives and what it costs",

@@ -9,6 +9,8 @@ import traceback
 import types
 from pathlib import Path
 
+STREAMS = sys.stdout, sys.stderr
+dumps, asdict = json.dumps, dataclasses.asdict  # whatever a learner's code puts in their place
 HOME = Path("/home/pyodide")
 FILE = "exercise.py"
 sys.dont_write_bytecode = True  # a file that changes twice in a second would be mistaken for its old bytecode
@@ -31,10 +33,12 @@ def run(job: str) -> str:
     """Run what a JSON object describes, and say in another how it went.
 
     `source` is a program; with `check`, a module's name, its check(source) comes after it. `section` is a
-    module with a section's program instead. `error` is a traceback, with `line` of `file`.
+    module with a section's program instead. `error` is a traceback, with `line` of `file`; `clean` says whether
+    Python's own modules are as they were, so that the next run can use them.
     """
     asked = json.loads(job)
     result = {"error": None, "file": None, "line": None, "verdict": None, "steps": None}
+    before = [(module, dict(vars(module))) for module in list(sys.modules.values()) if _is_pythons(module)]
     try:
         if asked.get("section"):
             result["steps"] = _section(importlib.import_module(asked["section"]))
@@ -42,13 +46,18 @@ def run(job: str) -> str:
             _program(asked["source"])
             if asked.get("check"):
                 verdict = importlib.import_module(asked["check"]).check(asked["source"])
-                result["verdict"] = dataclasses.asdict(verdict)
+                result["verdict"] = asdict(verdict)
     except BaseException as error:
         result |= _told(error)
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    return json.dumps(result)
+    for stream in STREAMS:
+        stream.flush()
+    clean = all(vars(module).get(name) is old[name] for module, old in before for name in old)
+    return dumps({**result, "clean": clean})
+
+
+def _is_pythons(module: object) -> bool:
+    name = getattr(module, "__name__", "")
+    return isinstance(module, types.ModuleType) and name != "__main__" and name.split(".")[0] != "lessons"
 
 
 def _program(source: str) -> None:

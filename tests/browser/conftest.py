@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
+NO_CHROMIUM = "no Chromium: install one, or name it in QUEUE_LAB_CHROMIUM"
 QUIET = [
     "--no-sandbox",
     "--disable-gpu",
@@ -30,15 +31,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.browser)
 
 
-def chromium() -> str:
+def chromium() -> str | None:
     names = ("chromium", "chromium-browser", "google-chrome")
-    path = os.environ.get("QUEUE_LAB_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
-    if path:
-        return path
-    message = "no Chromium: install one, or name it in QUEUE_LAB_CHROMIUM"
-    if os.environ.get("CI") or os.environ.get("QUEUE_LAB_BROWSER") == "required":
-        pytest.fail(message)
-    pytest.skip(message)
+    return os.environ.get("QUEUE_LAB_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
 
 
 class Server:
@@ -74,6 +69,9 @@ def server() -> Iterator[Server]:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     path = chromium()
+    if not path:
+        required = os.environ.get("CI") or os.environ.get("QUEUE_LAB_BROWSER") == "required"
+        (pytest.fail if required else pytest.skip)(NO_CHROMIUM)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=QUIET)
         yield browser

@@ -149,6 +149,18 @@ def test_a_flood_of_output_is_stopped(open_page) -> None:
     expect(page.locator("#output li")).to_have_count(501)
 
 
+def test_what_a_run_has_done_to_python_is_gone_in_the_next(open_page) -> None:
+    page = open_page(EXERCISE)
+    exercise(page, "import io, sys, time\nsys.stdout, time.sleep = io.StringIO(), None\nprint('unheard')")
+    exercise(page, "import time\nprint(time.sleep)")
+    expect(page.get_by_role("region", name="Your program printed")).to_contain_text("function sleep")
+
+    exercise(page, 'import js\njs.postMessage(js.JSON.parse(\'{"type": "done", "data": {"verdict": {}}}\'))')
+    assert "Python broke" in told(page)
+    exercise(page, "print('whole again')")
+    expect(page.get_by_role("region", name="Your program printed")).to_contain_text("whole again")
+
+
 def test_an_error_is_told_with_the_right_line(open_page) -> None:
     page = open_page(EXERCISE)
     exercise(page, "def third():\n    x = 1\n    return x / 0\n\n\nthird()\n", ended="error")
@@ -302,14 +314,15 @@ def test_the_button_waits_for_python_and_tries_again_when_it_does_not_come(open_
     expect(page.get_by_role("button", name="Waits for Python")).to_be_disabled()
     expect(page.get_by_role("progressbar")).to_be_visible()
     expect(page.locator("[data-progress]")).not_to_have_js_property("value", 0, timeout=SLOW_MS)
-    assert "Python is loading, about 6 MB. Your code runs as soon as it is here." == told(page)
+    loaded = "Loaded. Python is starting. Your code runs then."
+    expect(page.locator("[data-status]")).to_have_text(loaded, timeout=SLOW_MS)
     held[0].abort()
     expect(bench).to_have_attribute("data-python", "failed", timeout=SLOW_MS)
     assert re.fullmatch(r"Loading Python failed: .*\. Is there a connection\? Then try again\.", told(page))
     page.unroute("**/python/lessons.json")
     page.route("**/pyodide.asm.wasm", lambda route: route.abort())
     page.get_by_role("button", name="Try again").click()
-    expect(page.locator("[data-status]")).to_contain_text("Python is loading")
+    expect(page.locator("[data-status]")).to_contain_text("Python is loading, about 6 MB. Your code runs as soon as")
     expect(bench).to_have_attribute("data-python", "failed", timeout=20_000)
     page.unroute("**/pyodide.asm.wasm")
     page.get_by_role("button", name="Try again").click()

@@ -151,6 +151,19 @@ def test_fast_keys_lose_no_step(open_page) -> None:
     at_step(page, 8)
 
 
+def test_after_an_answer_that_failed_no_step_is_left_out_and_the_address_is_what_is_shown(open_page) -> None:
+    page = open_page("/retries?step=3", errors=("500",))
+    page.route("**/retries?step=4", lambda route: route.fulfill(status=500, body="broken"), times=1)
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("status")).to_contain_text("The server had a problem")
+
+    at_step(page, 3)
+    assert page.url.endswith("/retries?step=3")
+    page.keyboard.press("ArrowRight")
+    at_step(page, 4)
+    assert page.url.endswith("/retries?step=4")
+
+
 def test_keys_leave_a_field_that_is_typed_in_alone(open_page) -> None:
     page = open_page("/dead-letters")
     field = page.get_by_label("E-mail")
@@ -266,6 +279,31 @@ def test_bad_value_is_said_beside_its_field(open_page) -> None:
     expect(page.get_by_label("Max attempts")).to_have_value("many")
 
 
+def test_a_mistake_is_corrected_on_the_page_that_tells_it(open_page) -> None:
+    page, asked = open_page("/retries", errors=("400",)), []
+    page.on("request", lambda request: asked.append(request.url))
+    field, run = page.get_by_label("Mail provider is back at"), page.get_by_role("button", name="Run with these")
+    field.fill("5s")
+    run.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("This run cannot be made")
+    expect(page).to_have_title("This run cannot be made · Queue Lab")
+    bad = page.url
+    assert 1 == asked.count(bad)
+    field.fill("9000")
+    run.click()
+    expect(page.locator("h1")).to_have_text("Retries with backoff")
+
+    expect(page.locator("#lab #moment")).to_be_visible()
+    expect(page.locator(".problem, .problems")).to_have_count(0)
+    assert page.url.endswith("9000")
+    assert 1 == asked.count(bad)
+    assert page.get_by_role("heading", name="Change the run").count() == 1
+    page.go_back()
+    expect(page.locator("h1")).to_have_text("This run cannot be made")
+    page.go_back()
+    expect(page.locator("h1")).to_have_text("Retries with backoff")
+
+
 def test_play_goes_on_after_the_server_was_killed_and_started_again(open_page, server) -> None:
     page = open_page("/retries?pace=800&play=1", errors=("ERR_", "htmx:sse:error"))
     page.evaluate("""() => {
@@ -346,6 +384,28 @@ def test_presenter_view_is_nowhere_smaller_than_the_page(open_page, height) -> N
     assert {} == {name: size for name, size in after.items() if size < before[name]}
     assert after[".sentence"] > 1.3 * before[".sentence"]
     assert after[".job"] > 1.2 * before[".job"]
+
+
+CUT = """async () => {
+  const cut = [], last = Number(moment.dataset.total);
+  for (let step = 1; step <= last; step++) {
+    const text = await (await fetch(`${location.pathname}?view=present&step=${step}`)).text();
+    moment.replaceWith(new DOMParser().parseFromString(text, "text/html").querySelector("#moment"));
+    for (const until of moment.querySelectorAll(".job .until")) {
+      const [inner, card] = [until, until.closest(".job")].map(one => one.getBoundingClientRect());
+      const whole = until.scrollWidth <= until.clientWidth && inner.right <= card.right && inner.bottom <= card.bottom;
+      if (!whole) cut.push([step, until.textContent]);
+    }
+  }
+  return cut;
+}"""
+
+
+@pytest.mark.parametrize("slug", ["redelivery", "retries", "fan-out", "outbox"])
+def test_presenter_view_never_cuts_who_holds_a_lease_and_until_when(open_page, slug) -> None:
+    page = open_page(f"/{slug}?view=present", viewport={"width": 1280, "height": 720})
+
+    assert page.evaluate(CUT) == []
 
 
 def test_presenter_view_shows_the_changed_row_and_the_newest_line(open_page) -> None:

@@ -132,7 +132,7 @@ def test_a_second_signal_cuts_at_once():
 
 
 @posix
-def test_a_client_that_goes_away_is_not_an_error():
+def test_a_client_that_goes_away_or_says_too_much_is_not_an_error():
     with running() as (process, port, _):
         for sent in (b"", b"GET", b"GET / HTTP/1.1\r\nHo", b"GET /?0.05,0.05 HTTP/1.1\r\nHost: x\r\n\r\n"):
             connection = socket.create_connection(("127.0.0.1", port))
@@ -141,6 +141,9 @@ def test_a_client_that_goes_away_is_not_an_error():
                 connection.recv(10)
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             connection.close()  # with a reset
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+            connection.sendall(b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 500 + b"\r\n")
+            assert b" 400 " in connection.recv(100)
         assert 4 == rest(get(port, "0.05,0.05,0.05,0.05")).count("more")
         process.send_signal(signal.SIGTERM)
 

@@ -69,6 +69,12 @@ def test_what_looks_like_html_is_escaped(lines, read):
     assert {"i"} == {element.tag for element in read(body.html).inside()}
 
 
+def test_an_arrow_is_one_piece_so_that_no_line_ends_in_it(lines, read):
+    signature, _ = lines("Odd.escaped")
+
+    assert ["->"] == [mark.raw for mark in read(signature.html).all("i", class_="o")]
+
+
 def test_the_indentation_that_all_lines_share_is_removed(lines, read):
     assert ["def escaped", "    return "] == [read(line.html).raw[:11] for line in lines("Odd.escaped")]
 

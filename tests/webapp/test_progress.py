@@ -105,6 +105,11 @@ def test_a_place_alone_is_no_chapter_seen(learner):
     assert ([], f"/{FIRST}?step=2") == (kept["seen"], kept["place"])
 
 
+@pytest.mark.parametrize(("query", "ending"), [("", ""), ("?step=3", ", step 3"), ("?step=last", ""), ("?step=", "")])
+def test_a_place_is_named_by_its_chapter_and_the_number_of_its_step(query, ending):
+    assert contents.chapter(FIRST).title + ending == progress.title_of(f"/{FIRST}{query}")
+
+
 def test_the_contents_page_shows_nothing_to_whoever_is_new(learner, read):
     assert [] == read(learner.get("/").text).all(id="progress")
 
@@ -171,8 +176,17 @@ def test_the_same_browser_keeps_its_number(learner):
 
 def test_what_shows_progress_is_not_stored_on_the_way(learner):
     learner.post(f"/progress/seen/{FIRST}")
-    for address in ("/", "/progress", "/progress/export.json", "/quiz"):
-        assert "private, no-store" == learner.get(address).headers["Cache-Control"], address
+    for address in ("/", "/progress", "/progress/export.json", "/quiz", "/practice", "/practice/full-jitter"):
+        answer = learner.get(address)
+        assert ("private, no-store", True) == (answer.headers["Cache-Control"], "Cookie" in answer.vary), address
+
+
+def test_a_solved_exercise_says_so_on_its_own_page(learner):
+    assert 'class="chip solved"' not in learner.get("/practice/full-jitter").text
+    learner.post("/progress/solved/full-jitter")
+
+    assert 'class="chip solved"' in learner.get("/practice/full-jitter").text
+    assert 'class="chip solved"' not in learner.get("/practice/limit-deliveries").text
 
 
 # Where a request comes from
@@ -241,7 +255,7 @@ def largest():
     attempts = [
         {
             "started_at": (started + timedelta(hours=number)).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "questions": [{**question, "seed": 2**53 - place} for place in range(progress.QUESTIONS)],
+            "questions": [{**question, "seed": 2**53 - place} for place in range(quiz.DRAWN)],
         }
         for number in range(MOST_ATTEMPTS)
     ]
@@ -256,13 +270,13 @@ def test_the_most_that_can_be_kept_can_be_exported_and_imported(text, learner, s
     monkeypatch.setattr(site.json, "compact", False)  # as with --debug, where the file is longer
     assert 303 == send(learner, largest()).status_code
     with site.extensions["store"].writing(learner.get_cookie("learner").value) as known:
-        for n in range(MOST_ATTEMPTS * progress.QUESTIONS):  # long ones first, short ones where no long one fits
-            known.answer(n // 5 + 1, n % 5 + 1, text * max(progress.LONGEST_ANSWER >> n // 10, 1), False)
+        for n in range(MOST_ATTEMPTS * quiz.DRAWN):  # long ones first, short ones where no long one fits
+            known.answer(n // 5 + 1, n % 5 + 1, text * max(quiz.LONGEST_ANSWER >> n // 10, 1), False)
     exported = learner.get("/progress/export.json")
     other = site.test_client()
     answers = [question["answer"] for attempt in exported.json["quiz"] for question in attempt["questions"]]
 
-    assert MOST_ATTEMPTS * progress.QUESTIONS == len(answers)
+    assert MOST_ATTEMPTS * quiz.DRAWN == len(answers)
     assert 0 <= MOST_ANSWER_BYTES - sum(len(json.dumps(answer)) - 2 for answer in answers) < len(json.dumps(text)) - 2
     assert "/progress?imported=1" == send(other, exported.text).headers.get("Location")
     assert exported.json == other.get("/progress/export.json").json
@@ -287,10 +301,6 @@ def test_of_a_name_that_a_file_has_twice_the_first_time_counts(learner):
     kept = learner.get("/progress/export.json").json
 
     assert ([times[1]], [times[1]]) == ([one["at"] for one in kept["seen"]], [one["at"] for one in kept["solved"]])
-
-
-def test_an_attempt_has_as_many_questions_as_the_quiz_draws():
-    assert len(quiz.draw(1)) == progress.QUESTIONS
 
 
 def test_importing_keeps_what_is_there(learner):
@@ -320,6 +330,7 @@ def changed(*path_and_value):
         ([], "format must be"),
         (changed("format", "other"), "format must be"),
         (changed("version", 2), "version must be 1, not 2"),
+        (changed("version", True), "version must be 1, not true"),
         (changed("place", "//elsewhere"), 'place must be an address in this lesson, such as /name?step=3, not "//els'),
         (changed("seen", None), "seen must be a list"),
         (changed("seen", 0, 5), "seen[0] must be an object, not 5"),

@@ -91,6 +91,5 @@ export function upgrade(textarea, { onRun, onChange } = {}) {
       textarea.value = text;
     },
     mark(line) { view.dispatch({ effects: setBroken.of(line) }); },
-    focus() { view.focus(); },
   };
 }
