@@ -137,6 +137,7 @@ def test_a_quiz_is_taken_by_keyboard_alone(open_page) -> None:
             page.keyboard.type(question.expected)
             tab_to(page, "Answer")
         else:
+            expect(page.locator(".code-editor")).to_be_visible()
             tab_to(page, "Python code")
             if not written:
                 page.keyboard.press("ControlOrMeta+a")

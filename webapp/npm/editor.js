@@ -55,6 +55,7 @@ export function upgrade(textarea, { onRun, onChange } = {}) {
   const host = document.createElement("div");
   host.className = "code-editor";
   const root = host.attachShadow({ mode: "open" });
+  const typing = document.activeElement === textarea;
   textarea.hidden = true;
   textarea.after(host);
   const extensions = [
@@ -80,6 +81,7 @@ export function upgrade(textarea, { onRun, onChange } = {}) {
   const files = new Map();
   let shown = "";
   const view = new EditorView({ parent: root, root, state: fresh(textarea.value) });
+  if (typing) view.focus(); // what is hidden would lose the focus
   return {
     get text() { return textarea.value; },
     set text(text) { view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } }); },
