@@ -5,7 +5,7 @@ import re
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from lessons import contents, exercises
 
@@ -245,6 +245,19 @@ def test_the_keyboard_alone_runs_and_leaves_the_editor(open_page) -> None:
     page.keyboard.press("ControlOrMeta+Enter")
     expect(page.locator(".bench")).to_have_attribute("data-ended", "ok", timeout=SLOW_MS)
     expect(page.locator("#output")).to_have_text("typed")
+
+
+def test_the_editor_keeps_the_focus_of_the_field_that_it_takes_the_place_of(open_page) -> None:
+    page = open_page("/practice")
+    held: list[Route] = []
+    page.route("**/editor/editor.*", lambda route: held.append(route))
+    page.goto(EXERCISE, wait_until="commit")
+    page.locator("textarea.code").focus()
+    while not held:
+        page.wait_for_timeout(50)
+    held[0].continue_()
+
+    expect(page.locator(".code-editor")).to_be_focused()
 
 
 def test_a_changed_program_is_compared_line_by_line(open_page) -> None:
