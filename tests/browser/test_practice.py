@@ -69,8 +69,9 @@ def test_pages_without_code_to_write_load_neither_editor_nor_python(open_page, p
     assert [] == [url for url in asked if re.search("pyodide|editor|runner|worker", url)]
 
 
-def test_an_exercise_is_failed_and_then_solved(open_page) -> None:
-    page = open_page(EXERCISE)
+@pytest.mark.parametrize("options", [{}, {"viewport": PHONE}], ids=["wide", "phone"])
+def test_an_exercise_is_failed_and_then_solved(open_page, options) -> None:
+    page = open_page(EXERCISE, **options)
     posted: list[str] = []
     page.on("request", lambda request: request.method == "POST" and posted.append(request.url))
     run(page)
@@ -116,8 +117,9 @@ def test_every_program_prints_in_the_browser_what_it_prints_on_the_server(open_p
         assert "It printed the same as the original." == told(page), section.slug
 
 
-def test_a_loop_without_an_end_is_stopped_by_the_button_and_the_next_run_works(open_page) -> None:
-    page = open_page(EXERCISE)
+@pytest.mark.parametrize("options", [{}, {"viewport": PHONE}], ids=["wide", "phone"])
+def test_a_loop_without_an_end_is_stopped_by_the_button_and_the_next_run_works(open_page, options) -> None:
+    page = open_page(EXERCISE, **options)
     run(page)
     write(page, "while True:\n    pass\n")
     page.locator("[data-run]").click()

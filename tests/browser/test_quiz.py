@@ -139,9 +139,10 @@ def test_going_back_shows_the_answer_and_a_second_tab_changes_nothing(open_page)
     expect(page.locator("#verdict h2")).to_have_text("Wrong")
 
 
-def test_progress_is_there_after_the_server_was_started_again(open_page, server) -> None:
+@pytest.mark.parametrize("options", [{}, PHONE], ids=["wide", "phone"])
+def test_progress_is_there_after_the_server_was_started_again(open_page, server, options) -> None:
     with_step = f"/{SECTION}?step=3"
-    page = open_page("/quiz")
+    page = open_page("/quiz", **options)
     until(page, "choose")
     with page.expect_response("**/progress/place/*"):
         page.goto(with_step)
