@@ -120,6 +120,7 @@ def test_keys(open_page) -> None:
     expect(page.get_by_role("dialog")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_be_hidden()
+    page.goto("/retries?view=present")
     page.keyboard.press("k")
     past_step(page, 2)
     page.keyboard.press("k")
