@@ -90,7 +90,7 @@ function keepInView() {
 // Keys
 const SCROLLING = ["Space", "PageDown", "PageUp", "Home", "End"];
 const presenting = () => document.body.classList.contains("present");
-const typing = (target) => target.closest("input:not([type=range]), select, textarea, [contenteditable], dialog");
+const typing = (target) => target.closest("input:not([type=range]), select, textarea, [contenteditable], dialog[open]");
 function runInView() {
   if (presenting()) return true;
   const run = $("#run")?.getBoundingClientRect();

@@ -120,8 +120,13 @@ def test_keys(open_page) -> None:
     expect(page.get_by_role("dialog")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_be_hidden()
-    page.goto("/retries?view=present")
-    page.keyboard.press("k")
+    # Until the next frame the button of the closed list still has the focus.
+    page.keyboard.press("?")
+    page.evaluate("""() => {
+      const button = document.activeElement;
+      document.querySelector("#keys").close();
+      button.dispatchEvent(new KeyboardEvent("keydown", { key: "k", bubbles: true, cancelable: true }));
+    }""")
     past_step(page, 2)
     page.keyboard.press("k")
     expect(page.locator("#t-play")).to_have_text("Play")
