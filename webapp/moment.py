@@ -3,7 +3,8 @@
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import or_
 from typing import Any
 
 from flask import current_app
@@ -16,17 +17,17 @@ from webapp import lifecycle, listing
 from webapp.asked import Asked, recorded
 from webapp.timeline import Timeline, draw
 
-LOG_LINES = 60
 LANE_CARDS = 6
-TABLE_ROWS = 8
-EFFECTS = 8
 # What fits into one line at the usual widths of the panels, by trial; it only has to be near.
 PRINTED_CHARS = 60
 DEAD_CHARS = 32  # of a dead job, beside its id and attempts
-TABLE_CHARS = 100  # of a row, shared by its columns
+EFFECT_CHARS = 45
 ONE_LINE_COLUMNS = 5  # with more, some names of columns go on in a second line
-# The presenter view shows less of a list, and larger.
-PRESENTED = {"rows": 3, "effects": 2, "lines": 6}
+# The presenter view shows less of a list, and larger. `chars` are those of a table's row, shared by its columns.
+MOST = {
+    "page": {"rows": 8, "chars": 100, "effects": 8, "lines": 60},
+    "present": {"rows": 3, "chars": 130, "effects": 2, "lines": 6},
+}
 MOST_EVENT_BYTES = 24_000_000
 PACES_MS = ((1_600, "Slow"), (800, "Normal"), (400, "Fast"), (150, "Very fast"))
 
@@ -54,7 +55,7 @@ def html(here: Asked) -> Markup:
     """The moment as one element, #moment."""
     step = here.step
     template = current_app.jinja_env.get_template("_moment.html")
-    most = PRESENTED if here.view == "present" else {"rows": TABLE_ROWS, "effects": EFFECTS, "lines": LOG_LINES}
+    most = MOST[here.view]
     found = listings(here)
     return Markup(
         template.render(
@@ -65,7 +66,7 @@ def html(here: Asked) -> Markup:
             tables=[(table, *_rows(here, table, most["rows"])) for table in tables(here)],
             effects=_last(tuple(_numbered(step.state.effects)), most["effects"]),
             listings=found[-1:] if here.view == "present" else found,
-            largest=largest(here.section, here.params),
+            largest=largest(here.section, here.params, here.view),
             path=" → ".join(_path(step)),
             log=_last(tuple(s for s in here.recording.steps[: step.number] if s.printed is not None), most["lines"]),
             timeline=timeline(here.section, here.params),
@@ -79,35 +80,44 @@ def html(here: Asked) -> Markup:
 class Largest:
     """What the largest step of a run needs in each panel: kept free at every step, no panel moves while one steps."""
 
-    lanes: Counter[str]  # name of the queue -> rows
+    lanes: dict[str, Counter[str]]  # name of the queue -> "rows", and "lines" within them that are further ones
     tables: dict[str, Counter[str]]  # name -> "rows" and "lines", with those of the head
     printed: int  # lines
+    effects: int  # lines
     detail: int  # lines
 
 
 @lru_cache(maxsize=32)
-def largest(section: Section, values: object) -> Largest:
+def largest(section: Section, values: object, view: str) -> Largest:
     """The largest step of a run, panel by panel; app.css knows how high a row and a line are."""
-    steps = recorded(section, values).steps
+    steps, most = recorded(section, values).steps, MOST[view]
     queues = {id(queue): queue for step in steps for queue in step.state.queues}.values()
     tables = {id(table): table for step in steps for table in step.state.tables}.values()
     alone = len(steps[-1].state.queues) == 1
-    lanes, sizes = Counter[str](), defaultdict[str, Counter[str]](Counter)
+    lanes, sizes = defaultdict[str, Counter[str]](Counter), defaultdict[str, Counter[str]](Counter)
     for queue in queues:
         counts = Counter(job.lane for job in queue.jobs)
         rows = sum(min(count, LANE_CARDS + 1) for count in counts.values())  # one for "and 3 more"
+        further = 0
         if alone:  # each empty lane has a row, and what is said of a dead job is not cut
             rows += len(LANES) - len(counts) + sum(_is_long(job) for job in _lane(queue, "dead").shown)
-        else:  # in half the width each job goes on in a second line, and the empty lanes share a row
+        elif view == "page":  # in half the width each job goes on in a second line, and the empty lanes share a row
             rows = 2 * rows + 1
-        lanes |= Counter({queue.name: rows})  # the greater of the two counts
+        else:  # there only the end of a lease goes on in a second line
+            rows, further = rows + 1, counts["leased"]
+        lanes[queue.name] |= Counter(rows=rows, lines=further)  # the greater of the two counts
     for table in tables:
-        chars = TABLE_CHARS // len(table.columns)
-        in_lines = [max(1 + len(str(value)) // chars for value in row) for row in table.rows[-TABLE_ROWS:]] or [1]
+        chars = most["chars"] // len(table.columns)
+        in_lines = [max(1 + len(str(value)) // chars for value in row) for row in table.rows[-most["rows"] :]] or [1]
         head = 2 if len(table.columns) > ONE_LINE_COLUMNS else 1
         sizes[table.name] |= Counter(rows=1 + len(in_lines), lines=head + sum(in_lines))
+    if view == "present":  # it shows one table at a time, each in the place of all
+        sizes |= dict.fromkeys(sizes, reduce(or_, sizes.values(), Counter[str]()))
+    heights = [1 + len(effect.target + effect.what) // EFFECT_CHARS for effect in steps[-1].state.effects]
+    ends = range(1, len(heights) + 1)
+    effects = max((sum(heights[max(0, end - most["effects"]) : end]) for end in ends), default=1)
     printed = sum(1 + len(step.printed) // PRINTED_CHARS for step in steps if step.printed is not None)
-    return Largest(lanes, sizes, printed, max(len((step.detail or "").splitlines()) for step in steps))
+    return Largest(lanes, sizes, printed, effects, max(len((step.detail or "").splitlines()) for step in steps))
 
 
 def _is_long(job: JobState) -> bool:
@@ -150,14 +160,14 @@ class Changes:
     plain: str
 
 
-def changes(here: Asked) -> Changes:
-    """How this run is not the default one. What was done by hand is no change: the controls tell it."""
+def changes(here: Asked, by_hand: bool = False) -> Changes:
+    """How this run is not the default one; without `by_hand`, what was done by hand is left to the controls."""
     section, fields = here.section, params.fields(here.section.Params)
     found = [
         field
         for field in fields
         if getattr(here.params, field.name) != field.default
-        and not (section.controls and isinstance(field.kind, params.Text))
+        and (by_hand or not (section.controls and isinstance(field.kind, params.Text)))
     ]
     plain = replace(here.params, **{field.name: field.default for field in found})
     return Changes(

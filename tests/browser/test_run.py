@@ -424,18 +424,20 @@ def test_presenter_view_shows_the_changed_row_and_the_newest_line(open_page) -> 
             )
 
 
-TOPS = """async () => {
-  const tops = {}, texts = (window.texts ??= {});
+PLACES = """async () => {
+  const places = {}, texts = (window.texts ??= {}), search = new URLSearchParams(location.search);
   for (let step = 1; step <= Number(moment.dataset.total); step++) {
-    const text = (texts[step] ??= await (await fetch(`${location.pathname}?step=${step}`)).text());
+    search.set("step", step);
+    const text = (texts[step] ??= await (await fetch(`${location.pathname}?${search}`)).text());
     moment.replaceWith(new DOMParser().parseFromString(text, "text/html").querySelector("#moment"));
-    const above = moment.getBoundingClientRect().top;
-    for (const panel of moment.querySelectorAll(".panel")) {
-      const top = Math.round(panel.getBoundingClientRect().top - above);
-      (tops[panel.getAttribute("aria-labelledby")] ??= new Set()).add(top);
+    const all = moment.getBoundingClientRect();
+    for (const part of moment.querySelectorAll(".panel, .narration, .source, #log, #transport .button")) {
+      const { left, top } = part.getBoundingClientRect();
+      const place = [left - all.left, top - all.top].map(Math.round).join();
+      (places[part.id || part.getAttribute("aria-labelledby")] ??= new Set()).add(place);
     }
   }
-  return Object.entries(tops).filter(([_, places]) => places.size > 1).map(([name, places]) => [name, ...places]);
+  return Object.entries(places).filter(([_, them]) => them.size > 1).map(([name, them]) => [name, ...them]);
 }"""
 
 
@@ -446,7 +448,33 @@ def test_no_panel_moves_while_one_steps(open_page) -> None:
         for width in (1280, 1440):
             page.set_viewport_size({"width": width, "height": 800})
 
-            assert page.evaluate(TOPS) == [], (slug, width)
+            assert page.evaluate(PLACES) == [], (slug, width)
+
+
+def test_no_panel_of_the_presenter_view_moves_while_one_steps(open_page) -> None:
+    page = open_page("/")
+    for section in contents.sections():
+        page.goto(f"/{section.slug}?view=present")
+        for width, height in ((1280, 720), (1920, 1080)):
+            page.set_viewport_size({"width": width, "height": height})
+
+            assert page.evaluate(PLACES) == [], (section.slug, width)
+
+
+def test_presenter_view_cuts_no_line_of_a_listing_and_no_statement(open_page) -> None:
+    page = open_page("/outbox?step=11&view=present", viewport={"width": 1280, "height": 720})
+    scrolled = []
+    for number in range(12, 36):
+        page.keyboard.press("ArrowRight")
+        at_step(page, number)
+        listing, detail = page.locator("#code-1"), page.locator(".kind-sql .detail")
+        line, top, height = listing.evaluate(
+            "one => [parseFloat(getComputedStyle(one).lineHeight), one.scrollTop, one.clientHeight]"
+        )
+        scrolled.append(top)
+        assert (0, 0) == (top % line, height % line), number
+        assert detail.evaluate_all("those => those.every(one => one.scrollHeight <= one.clientHeight + 1)"), number
+    assert any(scrolled)
 
 
 def test_space_steps_after_a_click_and_keys_work_after_scrubbing(open_page) -> None:
@@ -480,6 +508,8 @@ def test_phone_can_step_and_play(open_page) -> None:
     at_step(page, 2)
     page.locator("#t-play").tap()
     at_step(page, page.locator("#moment").get_attribute("data-total"))
+    page.locator("#t-view").tap()
+    expect(page.locator("body")).to_have_class(re.compile("present"))
 
 
 def test_held_key_never_leaves_the_page(open_page) -> None:
