@@ -2,6 +2,7 @@
 // what is unfolded. What a press asks for changes with every answer, so a quick second press waits for the first.
 
 import { say } from "./app.js";
+import { tell } from "./progress.js";
 
 const waiting = [];
 let busy = false;
@@ -11,7 +12,10 @@ async function press(id) {
   if (busy) return;
   busy = true;
   try {
-    while (waiting.length) await follow(document.getElementById(waiting.shift()));
+    while (waiting.length) {
+      await keeping;
+      await follow(document.getElementById(waiting.shift()));
+    }
   } finally {
     busy = false;
     waiting.length = 0;
@@ -64,3 +68,21 @@ document.addEventListener("submit", (event) => {
   event.preventDefault();
   press(form.id);
 });
+
+// A goal is told as soon as it is reached. The next press may leave the run that reached it, so it waits until then.
+const toldGoals = new Set();
+let keeping;
+
+function keep() {
+  const reached = [...document.querySelectorAll("[data-unkept]")].filter((goal) => !toldGoals.has(goal.dataset.unkept));
+  if (!reached.length) return [];
+  for (const goal of reached) toldGoals.add(goal.dataset.unkept);
+  keeping = tell();
+  return reached.map((goal) => goal.querySelector("p").lastChild.textContent.trim());
+}
+
+document.addEventListener("htmx:after:swap", () => {
+  const titles = keep();
+  if (titles.length) say(`Goal reached: ${titles.join(" ")}`);
+});
+keep();

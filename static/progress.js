@@ -6,17 +6,18 @@ let ended = false;
 let told = null;
 let sent = Promise.resolve();
 
-function tell() {
+// Gives a promise that is kept once the server knows the place, or cannot be told.
+export function tell() {
   if (!form.isConnected) return; // an answer that says what is wrong took the chapter's place
   const place = location.pathname + (location.search.length > 4000 ? "" : location.search);
   const address = ended ? form.action : form.dataset.place;
-  if (told === address + place) return;
+  if (told === address + place) return sent;
   told = address + place;
   const body = new URLSearchParams({ place });
   // One after the other: a new learner is known only by the cookie of the first answer.
   // `keepalive`: the last word is sent while the page goes away.
   const send = () => fetch(address, { method: "POST", body, headers: { Accept: "application/json" }, keepalive: true });
-  sent = sent.then(send).catch(() => {});
+  return (sent = sent.then(send).catch(() => {}));
 }
 
 if (form) {

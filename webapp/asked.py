@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from flask import request
+from werkzeug.datastructures import MultiDict
 
 from lessons import contents, exercises, params
 from lessons.contents import Chapter, Section
@@ -87,7 +88,7 @@ class Asked:
         return _address(self.section, self._query(step=False, values=values))
 
     def neighbour(self, ending: str, **more: str | int) -> str:
-        """The address of another form of the same run: "run.txt", "run.json" or "stream"."""
+        """The address of another form of the same run: "run.txt", "run.json", "stream" or "edit"."""
         return _address(self.section, {**self._query(step=False), **more}, f"/{ending}")
 
     def query_fields(self) -> list[tuple[str, str | int]]:
@@ -111,6 +112,12 @@ class Asked:
 def recorded(section: Section, values: Any) -> Recording:
     """The run; kept for a while, since a class, a stream and a learner who steps ask for the same one again."""
     return section.record(values)
+
+
+@lru_cache(maxsize=32)  # they depend on the run alone, and each step of it shows them
+def controls_of(section: Section, values: Any) -> Any:
+    """What can be done next with the run, and the goals that it reaches; None if it is not driven by hand."""
+    return section.controls(values, recorded(section, values)) if section.controls else None
 
 
 def chapter_of(slug: str) -> Chapter:
@@ -140,19 +147,21 @@ def exercise_of(name: str) -> Exercise:
         raise NotThere(message, back="/practice") from None
 
 
-def checked(declared: type, given: Mapping[str, str], several: str = "") -> tuple[Any, list[params.Problem]]:
+def checked(
+    declared: type, given: Mapping[str, str], several: str = "", query: MultiDict[str, str] | None = None
+) -> tuple[Any, list[params.Problem]]:
     """The given values as they are declared, and all that is wrong; only the field `several` may be given twice."""
-    problems = _given_twice(several)
+    problems = _given_twice(several, query)
     try:
         return params.read(declared, given), problems
     except params.Invalid as error:
         return None, [*problems, *error.problems]
 
 
-def _given_twice(several: str = "") -> list[params.Problem]:
+def _given_twice(several: str = "", query: MultiDict[str, str] | None = None) -> list[params.Problem]:
     return [
         params.Problem(name, ", ".join(values), f"{name} must be given once, not {len(values)} times", "one value")
-        for name, values in request.args.lists()
+        for name, values in (request.args if query is None else query).lists()
         if len(values) > 1 and name != several
     ]
 
@@ -172,12 +181,15 @@ def only(fields: Mapping[str, tuple[str, ...]]) -> None:
         raise BadQuery(problems)
 
 
-def asked(slug: str) -> Asked:
-    """What the current request asks for; NotThere or BadQuery when it cannot be given."""
+def asked(slug: str, query: MultiDict[str, str] | None = None, beside: tuple[str, ...] = ()) -> Asked:
+    """What the query, or else the current request's, asks for; NotThere or BadQuery when it cannot be given.
+
+    The fields `beside` it are the caller's.
+    """
     found = section(slug)
-    given = request.args.to_dict()
-    own = {name: value for name, value in given.items() if name not in RESERVED}
-    values, problems = checked(found.Params, own)
+    given = (request.args if query is None else query).to_dict()
+    own = {name: value for name, value in given.items() if name not in (*RESERVED, *beside)}
+    values, problems = checked(found.Params, own, query=query)
 
     def reserved(name: str, default: Value, allowed: str, parse: Callable[[str], Value]) -> Value:
         if name not in given:

@@ -1,13 +1,12 @@
 """The pages that people read."""
 
-from functools import lru_cache
 from typing import Any
 
 from flask import Blueprint, render_template
 
 from lessons import contents, excerpts, params
 from webapp import moment, progress, prose
-from webapp.asked import Asked, asked, chapter_of, recorded
+from webapp.asked import Asked, asked, chapter_of, controls_of, recorded
 
 bp = Blueprint("pages", __name__)
 
@@ -39,20 +38,19 @@ def section_page(slug: str) -> str:
     """The page of a section at the moment that the request asks for."""
     here = asked(slug)
     fields = params.fields(here.section.Params)
+    controls = controls_of(here.section, here.params)
+    before = progress.goals_kept() if controls else {}
     return render_template(
         "section.html",
         here=here,
         fields=fields,
         given={field.name: field.kind.to_text(getattr(here.params, field.name)) for field in fields},
         moment=moment.html(here),
-        controls=_controls(here.section, here.params),
+        controls=controls,
+        before=before,
+        goals_reached=sum(goal.reached or goal.id in before for goal in controls.goals) if controls else 0,
         **way(here.section),
     )
-
-
-@lru_cache(maxsize=32)  # they depend on the run alone, and each step of it shows them
-def _controls(section: contents.Section, values: Any) -> Any:
-    return section.controls(values, recorded(section, values)) if section.controls else None
 
 
 def way(chapter: contents.Chapter) -> dict[str, Any]:

@@ -4,9 +4,10 @@ import json
 import os
 import re
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 from flask import (
     Blueprint,
@@ -19,13 +20,13 @@ from flask import (
     render_template,
     request,
 )
-from werkzeug.datastructures import FileStorage
+from werkzeug.datastructures import FileStorage, MultiDict
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from lessons import contents, exercises, params
 from lessons.quiz import DRAWN, LONGEST_ANSWER
 from webapp import errors
-from webapp.asked import BadQuery, chapter_of, exercise_of, only
+from webapp.asked import BadQuery, NotThere, asked, chapter_of, controls_of, exercise_of, only
 from webapp.store import FILE, MOST_ATTEMPTS, Attempt, Drawn, Full, Learner, Progress, Store, Unusable
 
 COOKIE = "learner"
@@ -110,12 +111,28 @@ def seen(slug: str, to_the_end: bool) -> Response:
         allowed = f"an address of this chapter, such as /{slug}?step=3"
         message = f'place must be {allowed}, not "{place[:60]}"'
         raise BadQuery([params.Problem("place", place, message, allowed)])
+    reached = _reached_at(place)
     with store().writing(token()) as learner:
         if to_the_end:
             learner.see(slug)
         learner.go_to(place)
+        for goal in reached:
+            learner.reach(goal)
     following = contents.chapters()[chapter.number : chapter.number + 1]
     return remember(_kept(f"/{following[0].slug}" if following else f"/{slug}#onward"), learner)
+
+
+def _reached_at(place: str) -> list[str]:
+    """The goals that the run at this address reaches: they are judged here, whatever the browser says."""
+    address = urlsplit(place)
+    slug = address.path[1:]
+    if slug not in [section.slug for section, _ in _driven()]:
+        return []
+    try:
+        here = asked(slug, MultiDict(parse_qsl(address.query, keep_blank_values=True)))
+    except (NotThere, BadQuery):  # no run is there
+        return []
+    return [goal.id for goal in controls_of(here.section, here.params).goals if goal.reached]
 
 
 @bp.post("/progress/solved/<name>")
@@ -155,6 +172,12 @@ def so_far() -> dict[str, Any]:
         return {"kept": None, "usable": False, "why": NOT_KEPT}
 
 
+def goals_kept() -> dict[str, str]:
+    """The goals that the learner has reached, with the time of the first time."""
+    kept = so_far()["kept"]
+    return kept["goals"] if kept else {}
+
+
 def shown(kept: Progress) -> dict[str, Any]:
     """Progress as the pages show it."""
     chapters = contents.chapters()
@@ -164,6 +187,8 @@ def shown(kept: Progress) -> dict[str, Any]:
         "seen": sum(chapter.slug in kept.seen for chapter in chapters),
         "solved": {name: kept.solved[name] for name in _exercises() if name in kept.solved},
         "exercises": exercises.exercises(),
+        "goals": {name: kept.goals[name] for name in _goals() if name in kept.goals},
+        "driven": _driven(),
         "attempts": kept.attempts,
         "best": max((attempt.score for attempt in kept.attempts if not attempt.first_open), default=None),
         "place": kept.place if title else None,
@@ -188,7 +213,7 @@ def title_of(address: str) -> str | None:
 @bp.get("/progress/export.json")
 def export() -> Response:
     with store().reading(token()) as learner:
-        kept = learner.progress() if learner else Progress({}, {}, (), None)
+        kept = learner.progress() if learner else Progress({}, {}, {}, (), None)
     response = jsonify(as_data(kept))
     response.headers["Content-Disposition"] = 'attachment; filename="queue-lab-progress.json"'
     return private(response)
@@ -239,6 +264,7 @@ def as_data(kept: Progress) -> dict[str, Any]:
         "place": kept.place,
         "seen": [{"section": section, "at": at} for section, at in kept.seen.items() if section in _sections()],
         "solved": [{"exercise": name, "at": at} for name, at in kept.solved.items() if name in _exercises()],
+        "goals": [{"goal": name, "at": at} for name, at in kept.goals.items() if name in _goals()],
         "quiz": [
             {"started_at": attempt.started_at, "questions": [vars(question) for question in attempt.questions]}
             for attempt in kept.attempts
@@ -257,6 +283,7 @@ def from_data(data: Any) -> Progress:
     return Progress(
         seen=_first_times(data, "seen", "section", _sections()),
         solved=_first_times(data, "solved", "exercise", _exercises()),
+        goals=_first_times({"goals": [], **data}, "goals", "goal", _goals()),  # a file from before goals were kept
         attempts=tuple(
             Attempt(
                 0,
@@ -275,6 +302,17 @@ def _sections() -> list[str]:
 
 def _exercises() -> list[str]:
     return [exercise.slug for exercise in exercises.exercises()]
+
+
+def _goals() -> list[str]:
+    return [goal.id for _, goals in _driven() for goal in goals]
+
+
+@cache
+def _driven() -> list[tuple[contents.Section, tuple[Any, ...]]]:
+    """The sections that are driven by hand, with their goals."""
+    found = [(section, controls_of(section, section.Params())) for section in contents.sections()]
+    return [(section, controls.goals) for section, controls in found if controls]
 
 
 def _first_times(data: dict[str, Any], name: str, key: str, names: list[str]) -> dict[str, str]:

@@ -66,6 +66,14 @@ MIGRATIONS = (
         FOREIGN KEY (learner, attempt) REFERENCES attempts ON DELETE CASCADE
     )
     """,
+    """
+    CREATE TABLE goals (
+        learner INTEGER NOT NULL REFERENCES learners ON DELETE CASCADE,
+        goal TEXT NOT NULL,
+        at TEXT NOT NULL,
+        PRIMARY KEY (learner, goal)
+    )
+    """,
 )
 log = logging.getLogger(__name__)
 
@@ -122,10 +130,11 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Progress:
-    """All that is kept about a learner. `seen` and `solved` are names with the time of the first time."""
+    """All that is kept about a learner. `seen`, `solved` and `goals` are names with the time of the first time."""
 
     seen: dict[str, str]
     solved: dict[str, str]
+    goals: dict[str, str]
     attempts: tuple[Attempt, ...]
     place: str | None
 
@@ -224,6 +233,10 @@ class Learner:
         """Note that an exercise was solved; the earliest time counts."""
         self._note("solved", "exercise", exercise, at)
 
+    def reach(self, goal: str, at: str | None = None) -> None:
+        """Note that a goal was reached; the earliest time counts."""
+        self._note("goals", "goal", goal, at)
+
     def go_to(self, place: str) -> None:
         """Note the address where the learner is."""
         self._connection.execute("UPDATE learners SET place = ? WHERE id = ?", (place, self.id))
@@ -232,10 +245,10 @@ class Learner:
         """All that is kept."""
         names = {
             table: dict(self._rows(f"SELECT {name}, at FROM {table} WHERE learner = ? ORDER BY at, {name}"))
-            for table, name in (("seen", "section"), ("solved", "exercise"))
+            for table, name in (("seen", "section"), ("solved", "exercise"), ("goals", "goal"))
         }
         [(place,)] = self._rows("SELECT place FROM learners WHERE id = ?")
-        return Progress(names["seen"], names["solved"], self.attempts(), place)
+        return Progress(**names, attempts=self.attempts(), place=place)
 
     def attempts(self) -> tuple[Attempt, ...]:
         """All attempts at the quiz, the first one first."""
@@ -283,6 +296,8 @@ class Learner:
             self.see(section, at)
         for exercise, at in other.solved.items():
             self.solve(exercise, at)
+        for goal, at in other.goals.items():
+            self.reach(goal, at)
         known = {_signature(attempt): attempt for attempt in self.attempts()}
         for attempt in other.attempts:
             if mine := known.get(_signature(attempt)):

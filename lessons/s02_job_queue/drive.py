@@ -73,6 +73,9 @@ class Move:
 
 @dataclass(frozen=True)
 class Goal:
+    """`id` is what a learner's progress keeps of it, so it stays as it is."""
+
+    id: str
     title: str
     check: Callable[[Params, tuple[Move, ...]], bool]
     hint: str
@@ -391,42 +394,49 @@ CRASHES = "enqueue" + " claim.A crash.A advance.30000" * 3 + " claim.A"
 
 GOALS = (
     Goal(
+        "delivered-twice",
         "Deliver a job twice, and nobody crashes.",
         delivered_twice_without_a_crash,
         "A worker can also be slow. Whoever has a lease that is over still works on.",
         Params(ops="enqueue claim.A advance.30000 claim.B"),
     ),
     Goal(
+        "dead-in-three",
         "Get a job into the dead letters in the fewest operations.",
         dead_in_the_fewest_operations,
         "Not every error is worth another attempt. Three operations are enough.",
         Params(ops="enqueue claim.A fail.A.permanent"),
     ),
     Goal(
+        "late-ack-loses-a-job",
         "Let a late ack remove a job: its new holder fails, and there is no retry and no dead letter.",
         stale_ack_loses_a_job,
         "Let worker A keep silent until worker B has the job. Then A acks before B fails.",
         Params(ops=STALE_ACK),
     ),
     Goal(
+        "late-ack-refused",
         "Try the same on the hardened queue, and see the late ack refused.",
         stale_ack_is_refused,
         "Take the same operations and choose the other queue.",
         Params(ops=STALE_ACK, queue="hardened"),
     ),
     Goal(
+        "past-the-limit",
         "Hand a job out more often than max attempts allows, by crashes alone.",
         more_deliveries_than_allowed,
         "The lesson's queue looks at the limit only when somebody reports a failure. A crash reports nothing.",
         Params(ops=CRASHES),
     ),
     Goal(
+        "crashes-are-buried",
         "Let a job that only crashes end in the dead letters.",
         crashes_end_in_the_dead_letters,
         "The hardened queue looks at the limit at the claim, too.",
         Params(ops=CRASHES, queue="hardened"),
     ),
     Goal(
+        "lease-renewed",
         "Work for longer than the lease, and be the only one who had the job.",
         one_delivery_outlasts_its_lease,
         "The hardened queue lets a worker renew its lease before it is over.",

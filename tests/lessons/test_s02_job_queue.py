@@ -280,6 +280,12 @@ def test_the_solution_of_each_goal_reaches_it(number):
     assert reached(drive.GOALS[number].solution)[number]
 
 
+def test_each_goal_has_an_id_of_its_own_that_stays_as_it_is():
+    kept = ["delivered-twice", "dead-in-three", "late-ack-loses-a-job", "late-ack-refused"]
+
+    assert [*kept, "past-the-limit", "crashes-are-buried", "lease-renewed"] == [goal.id for goal in drive.GOALS]
+
+
 def test_no_goal_is_reached_from_the_start():
     assert not any(reached(Params()) + reached(Params(ops="none")))
 

@@ -11,6 +11,9 @@ from webapp import create_app, progress
 from webapp.store import MOST_ANSWER_BYTES, MOST_ATTEMPTS, Store
 
 FIRST, SECOND = (chapter.slug for chapter in contents.chapters()[:2])
+DRIVEN = next(section.slug for section in contents.sections() if section.controls)
+DEAD = "ops=enqueue+claim.A+fail.A.permanent"
+TWICE = "ops=enqueue+claim.A+advance.30000+claim.B"
 ANSWERED = {
     "family": "some-family",
     "seed": 7,
@@ -26,6 +29,7 @@ FILE = {
     "place": f"/{SECOND}?step=2",
     "seen": [{"section": FIRST, "at": "2026-01-01T00:00:00Z"}],
     "solved": [{"exercise": "full-jitter", "at": "2026-01-01T00:00:00Z"}],
+    "goals": [{"goal": "dead-in-three", "at": "2026-01-01T00:00:00Z"}],
     "quiz": [{"started_at": "2026-01-01T00:00:00Z", "questions": [ANSWERED, OPEN, OPEN, OPEN, OPEN]}],
 }
 
@@ -67,7 +71,7 @@ def form(*parts):
 
 
 def test_reading_sets_no_cookie_and_makes_no_file(learner, path):
-    for address in ("/", f"/{FIRST}", "/progress", "/quiz", "/progress/export.json", "/progress/delete"):
+    for address in ("/", f"/{FIRST}", f"/{DRIVEN}", "/progress", "/quiz", "/progress/export.json", "/progress/delete"):
         assert "Set-Cookie" not in learner.get(address).headers, address
     assert not path.exists()
 
@@ -149,6 +153,89 @@ def test_a_place_must_be_in_the_section(place, learner):
     assert [("place", place)] == [(one["field"], one["value"]) for one in data.json["problems"]]
 
 
+# Goals
+
+
+def goals(browser):
+    return [one["goal"] for one in browser.get("/progress/export.json").json["goals"]]
+
+
+def verdicts(page):
+    return [" ".join(goal.one("b", class_="verdict").text.split()) for goal in page.all("li", class_="goal")]
+
+
+@pytest.mark.parametrize("note", ["place", "seen"])
+def test_goals_of_several_sessions_add_up(note, learner, read):
+    for query in (DEAD, "ops=none", TWICE, f"{DEAD}&step=2"):
+        form = read(learner.get(f"/{DRIVEN}?{query}").text).one("form", class_="mark-read")
+        learner.post(f"/progress/{note}/{DRIVEN}", data={"place": form.one("input", name="place")["value"]})
+
+    assert ["dead-in-three", "delivered-twice"] == sorted(goals(learner))
+
+
+def test_the_solutions_of_all_goals_reach_all_of_them(learner, read):
+    page = read(learner.get(f"/{DRIVEN}").text)
+    for number in range(1, 8):
+        learner.post(f"/progress/place/{DRIVEN}", data={"place": page.one("a", id=f"d-solve-{number}")["href"]})
+
+    assert "Goals: 7 of 7" == read(learner.get(f"/{DRIVEN}?ops=none").text).one("a", class_="drive-reached").text
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        f"/{DRIVEN}?ops=enqueue+clam.A",
+        f"/{DRIVEN}?{DEAD}&step=99",
+        f"/{DRIVEN}?{DEAD}&view=no-such",
+        f"/{DRIVEN}?{DEAD}&{DEAD}",
+        f"/{DRIVEN}?{DEAD}&no-such=1",
+        f"/{DRIVEN}/edit?{DEAD}",
+        f"/{DRIVEN}?ops=none",
+        f"/{DRIVEN}",
+    ],
+)
+def test_a_place_where_no_run_reaches_a_goal_is_kept_without_one(place, learner):
+    response = learner.post(f"/progress/place/{DRIVEN}", data={"place": place})
+
+    assert 303 == response.status_code
+    assert ([], place) == (goals(learner), learner.get("/progress/export.json").json["place"])
+
+
+def test_a_goal_is_judged_by_the_place_alone(learner):
+    told = {"goal": "delivered-twice", "goals": "delivered-twice", "ops": TWICE.partition("=")[2]}
+    for slug, place in ((DRIVEN, f"/{DRIVEN}?ops=none"), (FIRST, f"/{FIRST}?{TWICE}")):
+        learner.post(f"/progress/place/{slug}?{TWICE}", data={"place": place, **told})
+
+    assert [] == goals(learner)
+    assert 404 == learner.post("/progress/goals/delivered-twice").status_code
+
+
+def test_a_page_tells_goals_of_this_run_from_those_before(learner, read):
+    learner.post(f"/progress/place/{DRIVEN}", data={"place": f"/{DRIVEN}?{DEAD}"})
+    answer = learner.get(f"/{DRIVEN}?{TWICE}")
+    page = read(answer.text)
+    [time] = page.one("ol", id="goals").all("time")
+    [at] = [one["at"] for one in learner.get("/progress/export.json").json["goals"]]
+
+    assert ["reached", "reached before", *["open"] * 5] == verdicts(page)
+    assert (at, at[:10]) == (time["datetime"], time.text)
+    assert "Goals: 2 of 7" == page.one("a", class_="drive-reached").text
+    assert "Goals: 2 of 7 reached" == page.one("details", id="d-goals").all("summary")[0].text
+    assert ["delivered-twice"] == [goal["data-unkept"] for goal in page.all(data_unkept=True)]
+    again = read(learner.get(f"/{DRIVEN}?{DEAD}").text)
+    assert ["open", "reached", *["open"] * 5] == verdicts(again)
+    assert [] == again.one("ol", id="goals").all("time") == again.all(data_unkept=True)
+
+
+def test_the_run_itself_is_the_same_for_whoever_has_reached_a_goal(learner, site):
+    learner.post(f"/progress/place/{DRIVEN}", data={"place": f"/{DRIVEN}?{DEAD}"})
+    for ending in ("run.json", "run.txt", "stream"):
+        address = f"/{DRIVEN}/{ending}?{DEAD}"
+        mine, other = (browser.get(address) for browser in (learner, site.test_client()))
+        assert other.headers.get("Cache-Control") == mine.headers.get("Cache-Control")
+        assert re.sub(r"retry: \d+", "", other.text) == re.sub(r"retry: \d+", "", mine.text)
+
+
 # The cookie
 
 
@@ -176,7 +263,8 @@ def test_the_same_browser_keeps_its_number(learner):
 
 def test_what_shows_progress_is_not_stored_on_the_way(learner):
     learner.post(f"/progress/seen/{FIRST}")
-    for address in ("/", "/progress", "/progress/export.json", "/quiz", "/practice", "/practice/full-jitter"):
+    pages = ("/", "/progress", "/progress/export.json", "/quiz", "/practice", "/practice/full-jitter", f"/{DRIVEN}")
+    for address in pages:
         answer = learner.get(address)
         assert ("private, no-store", True) == (answer.headers["Cache-Control"], "Cookie" in answer.vary), address
 
@@ -233,6 +321,11 @@ def test_the_page_lists_what_is_kept(learner, read):
     [solved] = shown.one("section", aria_labelledby="h-exercises").all("li")
     exercise = exercises.exercise("full-jitter")
     assert (exercise.title, f"/practice/{exercise.slug}") == (solved.one("a").text, solved.one("a")["href"])
+    panel = shown.one("section", aria_labelledby="h-goals")
+    section = contents.section(DRIVEN)
+    assert (section.title, f"/{DRIVEN}#goals") == (panel.one("a").text, panel.one("a")["href"])
+    assert f"{section.title}: 1 of 7" == panel.one("p").text
+    assert "2026-01-01T00:00:00Z" == panel.one("li").one("time")["datetime"]
     assert "open at question 2" in shown.one("section", aria_labelledby="h-quiz").text
     assert f"/{SECOND}?step=2" in [link["href"] for link in shown.all("a", class_="primary")]
 
@@ -246,6 +339,14 @@ def test_what_was_exported_can_be_imported_elsewhere(learner, site):
 
     assert 'attachment; filename="queue-lab-progress.json"' == exported.headers["Content-Disposition"]
     assert FILE == exported.json == other.get("/progress/export.json").json
+
+
+def test_a_file_from_before_goals_were_kept_can_be_imported(learner):
+    send(learner, FILE)
+    old = {name: value for name, value in FILE.items() if name != "goals"}
+
+    assert "/progress?imported=1" == send(learner, old).headers["Location"]
+    assert FILE == learner.get("/progress/export.json").json
 
 
 def largest():
@@ -262,7 +363,9 @@ def largest():
     at = "2026-01-01T00:00:00Z"
     seen = [{"section": chapter.slug, "at": at} for chapter in contents.chapters()]
     solved = [{"exercise": exercise.slug, "at": at} for exercise in exercises.exercises()]
-    return {**FILE, "place": f"/{SECOND}?" + '"' * 4_000, "seen": seen, "solved": solved, "quiz": attempts}
+    reached = [{"goal": name, "at": at} for name in sorted(progress._goals())]
+    kept = {"seen": seen, "solved": solved, "goals": reached, "quiz": attempts}
+    return {**FILE, "place": f"/{SECOND}?" + '"' * 4_000, **kept}
 
 
 @pytest.mark.parametrize("text", ["\x01", "\x7f", '"', "₦", "😀", "x"])
@@ -287,20 +390,23 @@ def test_what_the_lesson_no_longer_has_is_not_exported(learner, site):
     with site.extensions["store"].writing(learner.get_cookie("learner").value) as known:
         known.see("an-old-section")
         known.solve("an-old-exercise")
+        known.reach("an-old-goal")
 
     assert FILE == learner.get("/progress/export.json").json
     assert "an-old" not in learner.get("/progress").text
-    assert "1 exercise solved" in " ".join(re.sub("<[^>]*>", "", learner.get("/progress").text).split())
+    words = " ".join(re.sub("<[^>]*>", "", learner.get("/progress").text).split())
+    assert "1 exercise solved 1 goal reached" in words
 
 
 def test_of_a_name_that_a_file_has_twice_the_first_time_counts(learner):
     times = [f"2026-0{month}-01T00:00:00Z" for month in (2, 1, 3)]
     seen = [{"section": FIRST, "at": at} for at in times]
     solved = [{"exercise": "full-jitter", "at": at} for at in times]
-    send(learner, {**FILE, "seen": seen, "solved": solved})
+    reached = [{"goal": "dead-in-three", "at": at} for at in times]
+    send(learner, {**FILE, "seen": seen, "solved": solved, "goals": reached})
     kept = learner.get("/progress/export.json").json
 
-    assert ([times[1]], [times[1]]) == ([one["at"] for one in kept["seen"]], [one["at"] for one in kept["solved"]])
+    assert [[times[1]]] * 3 == [[one["at"] for one in kept[name]] for name in ("seen", "solved", "goals")]
 
 
 def test_importing_keeps_what_is_there(learner):
@@ -339,6 +445,9 @@ def changed(*path_and_value):
         (changed("seen", 0, "at", "yesterday"), "seen[0].at must be a time from 2020 to now, such as"),
         (changed("solved", 0, "exercise", None), "solved[0].exercise must be one of full-jitter, "),
         (changed("solved", 0, "exercise", "no-such"), "solved[0].exercise must be one of full-jitter, "),
+        (changed("goals", None), "goals must be a list"),
+        (changed("goals", 0, "goal", "no-such"), "goals[0].goal must be one of delivered-twice, dead-in-three, "),
+        (changed("goals", 0, "at", "yesterday"), "goals[0].at must be a time from 2020 to now, such as"),
         (changed("quiz", {}), "quiz must be a list of 0 to 500 objects"),
         (changed("quiz", 0, "questions", []), "quiz[0].questions must be a list of 5 objects"),
         (changed("quiz", 0, "questions", [ANSWERED] * 4), "quiz[0].questions must be a list of 5 objects"),
@@ -387,6 +496,7 @@ def test_a_file_that_cannot_be_used_names_the_field_and_changes_nothing(data, me
     [
         ("seen", 0, "at"),
         ("solved", 0, "at"),
+        ("goals", 0, "at"),
         ("quiz", 0, "started_at"),
         ("quiz", 0, "questions", 0, "answered_at"),
     ],
@@ -436,7 +546,7 @@ def test_deleting_asks_first_and_leaves_nothing(learner, read):
     assert "post" == form["method"]
     assert (303, "/progress?deleted=1") == (response.status_code, response.headers["Location"])
     assert learner.get_cookie("learner") is None
-    assert [] == learner.get("/progress/export.json").json["seen"]
+    assert ([], []) == (learner.get("/progress/export.json").json["seen"], goals(learner))
     assert "All of it is deleted" in learner.get("/progress?deleted=1").text
 
 
@@ -450,7 +560,7 @@ def spoilt(path):
 
 def test_without_a_database_the_pages_work_and_say_what_is_missing(spoilt, learner, caplog):
     learner.set_cookie("learner", "a token")
-    for address in ("/", f"/{FIRST}", "/progress", "/quiz", "/progress/delete"):
+    for address in ("/", f"/{FIRST}", f"/{DRIVEN}?{DEAD}", "/progress", "/quiz", "/progress/delete"):
         assert 200 == learner.get(address).status_code, address
     assert progress.NOT_KEPT in learner.get("/progress").text
     for method, address in (("post", f"/progress/seen/{FIRST}"), ("get", "/progress/export.json")):

@@ -4,6 +4,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,30 @@ def test_a_file_of_version_1_is_brought_up_with_all_that_is_in_it(kept, path):
 
     assert ({"here": "2026-01-01T00:00:00Z"}, "/here?step=2", ()) == (before.seen, before.place, before.attempts)
     assert FIVE == after.attempts[0].questions
+    assert [(len(store.MIGRATIONS),)] == query(path, "PRAGMA user_version")
+
+
+def test_a_file_of_version_2_is_brought_up_with_all_that_is_in_it(kept, path):
+    path.parent.mkdir()
+    at = "2026-01-01T00:00:00Z"
+    with closing(sqlite3.connect(path)) as connection:
+        for migration in store.MIGRATIONS[:2]:
+            connection.executescript(migration)
+        connection.execute("INSERT INTO learners VALUES (7, ?, ?, '/here')", (store._hash("a token"), at))
+        connection.execute("INSERT INTO solved VALUES (7, 'this', ?)", (at,))
+        connection.execute("INSERT INTO attempts VALUES (7, 1, ?)", (at,))
+        connection.execute("INSERT INTO questions VALUES (7, 1, 1, 'family', 3, 2, 'a', 1, ?)", (at,))
+        connection.execute("PRAGMA user_version = 2")
+        connection.commit()
+    with kept.reading("a token") as learner:
+        before = learner.progress()
+    with kept.writing("a token") as learner:
+        learner.reach("that", at)
+        after = learner.progress()
+
+    attempt = store.Attempt(1, at, (Drawn("family", 3, 2, "a", True, at),))
+    assert store.Progress({}, {"this": at}, {}, (attempt,), "/here") == before
+    assert replace(before, goals={"that": at}) == after
     assert [(len(store.MIGRATIONS),)] == query(path, "PRAGMA user_version")
 
 
@@ -203,9 +228,11 @@ def test_the_first_time_counts(kept):
         for at in ("2026-02-02T00:00:00Z", "2026-01-01T00:00:00Z", "2026-03-03T00:00:00Z"):
             learner.see("here", at)
             learner.solve("this", at)
+            learner.reach("that", at)
         progress = learner.progress()
 
-    assert ({"here": "2026-01-01T00:00:00Z"}, {"this": "2026-01-01T00:00:00Z"}) == (progress.seen, progress.solved)
+    first = "2026-01-01T00:00:00Z"
+    assert ({"here": first}, {"this": first}, {"that": first}) == (progress.seen, progress.solved, progress.goals)
 
 
 def test_the_first_answer_counts(kept):
@@ -250,9 +277,10 @@ def test_learners_do_not_see_one_another(kept):
     with kept.writing(one) as learner:
         learner.add(FIVE)
         learner.see("here")
+        learner.reach("that")
         learner.go_to("/here")
     with kept.reading(other) as learner:
-        assert store.Progress({}, {}, (), None) == learner.progress()
+        assert store.Progress({}, {}, {}, (), None) == learner.progress()
 
 
 def test_whoever_is_forgotten_leaves_nothing(kept, path):
@@ -260,10 +288,11 @@ def test_whoever_is_forgotten_leaves_nothing(kept, path):
         learner.add(FIVE)
         learner.see("here")
         learner.solve("this")
+        learner.reach("that")
     with kept.writing(learner.token) as learner:
         learner.forget()
 
-    for table in ("learners", "seen", "solved", "attempts", "questions"):
+    for table in ("learners", "seen", "solved", "goals", "attempts", "questions"):
         assert [(0,)] == query(path, f"SELECT count(*) FROM {table}"), table
 
 
@@ -283,10 +312,12 @@ def test_merging_adds_fills_in_and_is_the_same_twice(kept):
     with kept.writing(None) as learner:
         attempt = learner.add(FIVE, "2026-01-01T00:00:00Z")
         learner.see("here", "2026-01-01T00:00:00Z")
+        learner.reach("that", "2026-01-01T00:00:00Z")
         learner.go_to("/here?step=3")
         elsewhere = store.Progress(
             {"here": "2025-01-01T00:00:00Z", "there": "2026-01-01T00:00:00Z"},
             {"this": "2026-01-01T00:00:00Z"},
+            {"that": "2025-01-01T00:00:00Z"},
             (attempt.answered(1, "a", True), store.Attempt(0, "2026-05-05T00:00:00Z", FIVE)),
             "/there",
         )
@@ -296,5 +327,6 @@ def test_merging_adds_fills_in_and_is_the_same_twice(kept):
         twice = learner.progress()
 
     assert once == twice
-    assert (elsewhere.seen, elsewhere.solved, "/here?step=3") == (once.seen, once.solved, once.place)
+    assert (elsewhere.seen, elsewhere.solved, elsewhere.goals) == (once.seen, once.solved, once.goals)
+    assert "/here?step=3" == once.place
     assert [("a", 2), (None, 1)] == [(one.questions[0].answer, one.first_open) for one in once.attempts]
