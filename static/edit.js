@@ -3,7 +3,7 @@
 import { json } from "./runner.js";
 import { element, workbench } from "./workbench.js";
 
-const MOST = 500; // lines that are compared
+const MOST = 1500; // lines that are compared: no original has more
 const root = document.querySelector("[data-program]");
 const $ = (id) => document.getElementById(id);
 const original = [...document.querySelectorAll("#compare tbody td:nth-child(2)")].map((cell) => cell.textContent);
@@ -70,6 +70,7 @@ try {
     job: (changed) => ({
       source: "",
       section: root.dataset.program,
+      params: JSON.parse(root.dataset.params),
       files: Object.fromEntries(Object.entries(changed).map(([name, text]) => [`lessons/${name}`, text])),
     }),
     show,

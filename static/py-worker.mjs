@@ -21,6 +21,11 @@ self.fetch = async (...asked) => {
   return new Response(response.body.pipeThrough(count), response);
 };
 
+// A worker that closes itself tells nobody, so a learner's code cannot do it.
+self.close = () => {
+  throw new Error("Only the page can end this worker: press Stop");
+};
+
 let decoder, buffer, sent, last;
 function flush() {
   if (buffer) say("out", buffer);

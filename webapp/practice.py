@@ -12,8 +12,9 @@ from flask import Blueprint, Response, current_app, jsonify, render_template, re
 
 from lessons import contents, excerpts, exercises, params
 from lessons.exercises import Answer, Exercise
-from webapp import listing, pages, progress, prose
-from webapp.asked import BadQuery, NotThere, checked, exercise_of, only, section
+from lessons.recording import as_text
+from webapp import listing, moment, pages, progress, prose
+from webapp.asked import BadQuery, NotThere, asked, checked, exercise_of, section
 
 CHAPTER = "practice"
 WORKER = "py-worker.mjs"
@@ -58,14 +59,22 @@ def exercise_files(name: str) -> Response:
 
 @bp.get("/<slug>/edit")
 def edit(slug: str) -> str:
-    found = section(slug)
-    only({"file": ()})
-    files = _editable(found)
-    name = request.args.get("file", found.program)
+    here = asked(slug, beside=("file",))
+    files = _editable(here.section)
+    name = request.args.get("file", here.section.program)
     if name not in files:
         message = f'file must be one of {", ".join(files)}, not "{name[:60]}"'
-        raise NotThere(message, back=f"/{slug}/edit")
-    return render_template("edit.html", section=found, files=list(files), file=name, text=files[name])
+        raise NotThere(message, back=here.neighbour("edit"))
+    return render_template(
+        "edit.html",
+        here=here,
+        given=params.query(here.params),
+        changed=moment.changes(here, by_hand=True).fields,
+        printed=as_text(here.recording).splitlines(),
+        files=list(files),
+        file=name,
+        text=files[name],
+    )
 
 
 @bp.get("/<slug>/edit/files.json")

@@ -1,20 +1,42 @@
 """Runs a learner's code inside Pyodide. The worker loads this once, then calls `install` and `run`."""
 
+import asyncio
 import dataclasses
 import importlib
 import json
 import linecache
 import sys
+import time
 import traceback
 import types
 from pathlib import Path
 
 STREAMS = sys.stdout, sys.stderr
-dumps, asdict = json.dumps, dataclasses.asdict  # whatever a learner's code puts in their place
+dumps, asdict, sleep = json.dumps, dataclasses.asdict, time.sleep  # whatever a learner's code puts in their place
 HOME = Path("/home/pyodide")
 FILE = "exercise.py"
 sys.dont_write_bytecode = True  # a file that changes twice in a second would be mistaken for its old bytecode
 sys.path.insert(0, str(HOME))
+
+
+class Loop(asyncio.BaseEventLoop):
+    """What asyncio.run runs on. Pyodide's own loop needs JavaScript to go on, and that waits for Python here."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._selector = self
+
+    def select(self, timeout: float | None) -> list:
+        if timeout is None:
+            raise RuntimeError("every task waits, and nothing is left that could wake one up")
+        sleep(timeout)
+        return []
+
+    def _process_events(self, events: list) -> None:
+        """There are none: nothing comes from outside."""
+
+
+asyncio.new_event_loop = asyncio.events.new_event_loop = Loop
 
 
 def install(files: str) -> None:
@@ -33,15 +55,18 @@ def run(job: str) -> str:
     """Run what a JSON object describes, and say in another how it went.
 
     `source` is a program; with `check`, a module's name, its check(source) comes after it. `section` is a
-    module with a section's program instead. `error` is a traceback, with `line` of `file`; `clean` says whether
-    Python's own modules are as they were, so that the next run can use them.
+    module with a section's program instead, and `params` what its run is asked for. `error` is a traceback,
+    with `line` of `file`; `clean` says whether Python's own modules are as they were, so that the next run can
+    use them.
     """
     asked = json.loads(job)
+    asyncio.set_event_loop(None)
+    asyncio._set_running_loop(None)  # Pyodide's
     result = {"error": None, "file": None, "line": None, "verdict": None, "steps": None}
     before = [(module, dict(vars(module))) for module in list(sys.modules.values()) if _is_pythons(module)]
     try:
         if asked.get("section"):
-            result["steps"] = _section(importlib.import_module(asked["section"]))
+            result["steps"] = _section(importlib.import_module(asked["section"]), asked["params"])
         else:
             _program(asked["source"])
             if asked.get("check"):
@@ -72,19 +97,21 @@ def _program(source: str) -> None:
             raise
 
 
-def _section(program: types.ModuleType) -> list[str]:
-    """The steps of the default run, in words. What it prints is printed, even if the run breaks off."""
+def _section(program: types.ModuleType, given: dict[str, str]) -> list[str]:
+    """The steps of the run, in words. What it prints is printed, even if the run breaks off."""
+    params = importlib.import_module("lessons.params").read(program.Params, given)
     watching = importlib.import_module("lessons.recorder")
     recorder = watching.Recorder()
     try:
-        program.run(program.Params(), recorder)
+        program.run(params, recorder)
     except watching.StepLimitReached:
         pass
     finally:
         recorder.close()
         for step in recorder.steps:
-            if step.printed is not None:
-                print(step.printed)
+            line = step.sentence if step.kind == "limit" else step.printed
+            if line is not None:
+                print(line)
     in_seconds = importlib.import_module("lessons.recording").in_seconds
     return [f"t={in_seconds(step.at_ms)}: {step.sentence}" for step in recorder.steps]
 

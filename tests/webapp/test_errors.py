@@ -449,7 +449,7 @@ def test_what_somebody_adds_to_the_address_of_a_page_without_fields_is_no_matter
         ("/retries/edit?file=a&file=b", "file must be given once, not 2 times"),
         ("/progress?imported=1&imported=1", "imported must be given once, not 2 times"),
         ("/progress?deleted=yes", 'deleted must be 1, not "yes"'),
-        ("/retries/edit?colour=red", 'there is no field "colour": it must be one of file'),
+        ("/progress?colour=red", 'there is no field "colour": it must be one of imported, deleted'),
     ],
 )
 def test_a_field_that_cannot_be_read_is_named_with_what_is_allowed(address, message, client):

@@ -159,10 +159,9 @@ def test_every_link_about_a_run_carries_parameters_view_and_speed(page, follow):
     links = page(IN_THE_MIDDLE).one(id="run").all("a") + page(IN_THE_MIDDLE).one(class_="all-steps").all("a")
     links += page(IN_THE_MIDDLE).one(class_="formats").all("a")
     found = [follow(link["href"]) for link in links if link.get("id") != "t-view"]
-    found.remove(("/retries/edit", {}))  # about the program, not the run: it is edited with its defaults
 
     assert len(found) > 40
-    assert {"/retries", "/retries/run.txt", "/retries/run.json"} == {path for path, _ in found}
+    assert {"/retries", "/retries/run.txt", "/retries/run.json", "/retries/edit"} == {path for path, _ in found}
     for _, query in found:
         assert CARRIED == {name: value for name, value in query.items() if name not in ("step", "steps")}
 
@@ -507,7 +506,7 @@ def test_tables_show_their_last_rows(run, page):
             rows = [["NULL" if value is None else str(value) for value in row] for row in table.rows]
             drawn = shown.one("table", data_table=table.name)
             assert list(table.columns) == [head.text for head in drawn.all("th")]
-            assert (rows[-moment.TABLE_ROWS :] or [["no rows"]]) == [
+            assert (rows[-moment.MOST["page"]["rows"] :] or [["no rows"]]) == [
                 [cell.raw for cell in row.all("td")] for row in drawn.one("tbody").all("tr")
             ]
 
@@ -550,7 +549,7 @@ def test_effects_are_listed_and_repeats_are_numbered(run, page):
         panels = page(run.address(step=number)).all("section", class_="effects")
 
         assert bool(run.recording.steps[-1].state.effects) == len(panels)
-        assert [(expected or ["Nothing has happened yet."])[-moment.EFFECTS :]] * len(panels) == [
+        assert [(expected or ["Nothing has happened yet."])[-moment.MOST["page"]["effects"] :]] * len(panels) == [
             [item.text for item in panel.all("li")] for panel in panels
         ]
 
@@ -578,7 +577,7 @@ def test_a_page_of_a_long_run_stays_small(page, client, follow):
     whole = [panel.one(class_="more").one("a")["href"] for panel in (steps, shown.one(class_="timeline"), log)]
 
     assert 300 == len(steps.all("li"))
-    assert moment.LOG_LINES == len(log.all("li"))
+    assert moment.MOST["page"]["lines"] == len(log.all("li"))
     assert 12 == len(shown.one(class_="timeline").all(class_="row"))
     for lane in shown.all(class_="lane"):
         assert min(int(lane["data-count"]), moment.LANE_CARDS) == len(lane.all("li"))

@@ -2,12 +2,17 @@
 
 import json
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import brotli
 import pytest
 
-from lessons import contents, excerpts, exercises
+from lessons import contents, excerpts, exercises, params
+from lessons.recording import as_text
 
+RUNNER = Path(__file__).parents[2] / "static/py/runner.py"
 PAGES = [f"/practice/{exercise.slug}" for exercise in exercises.exercises()]
 WITH_CODE = [exercise for exercise in exercises.exercises() if exercise.code]
 RIGHT = {
@@ -200,20 +205,99 @@ def test_an_unknown_exercise_lists_those_that_there_are(client):
     assert 'There is no exercise "quantum". The exercises are full-jitter, ' in answer.text
 
 
-def test_a_section_leads_to_its_program_and_back(page, section):
-    edit = f"/{section.slug}/edit"
+@pytest.fixture(scope="module")
+def python():
+    """python(job) -> the result and the output of py/runner.py in a Python of its own."""
 
-    assert [edit] == [a["href"] for a in page(f"/{section.slug}").all("a") if a.get("href") == edit]
-    assert f"/{section.slug}" in [a.get("href") for a in page(edit).all("a")]
+    def run(job):
+        program = f"print(end=chr(0) + run({json.dumps(job)!r}))"
+        command = [sys.executable, "-c", f"{RUNNER.read_text()}\n{program}"]
+        done = subprocess.run(command, cwd=excerpts.LESSONS.parent, capture_output=True, text=True, check=True)
+        output, _, result = done.stdout.partition("\0")
+        return json.loads(result), output
+
+    return run
 
 
-def test_a_program_is_shown_with_what_it_prints(page, section):
-    shown = page(f"/{section.slug}/edit")
-    text = (excerpts.LESSONS / section.program).read_text(encoding="utf-8")
+def printed(shown):
+    return [row.all("td")[1].raw for row in shown.one("table", id="compare").one("tbody").all("tr")]
+
+
+def test_a_run_leads_to_its_program_and_back(page, run):
+    edit = run.address("/edit")
+
+    assert [edit] == [a["href"] for a in page(run.address()).all("a") if "/edit" in a.get("href", "")]
+    assert run.address() in [a.get("href") for a in page(edit).all("a")]
+
+
+def test_a_program_is_shown_with_what_the_run_prints(page, run):
+    shown = page(run.address("/edit"))
+    text = (excerpts.LESSONS / run.section.program).read_text(encoding="utf-8")
 
     assert text.strip() == shown.one("textarea").raw.strip()
-    cells = [row.all("td")[1].raw for row in shown.one("table", id="compare").one("tbody").all("tr")]
-    assert section.expected.splitlines() == cells
+    assert as_text(run.recording).splitlines() == printed(shown)
+    assert dict(run.query) == json.loads(shown.one("div", class_="bench")["data-params"])
+
+
+def test_the_program_says_how_its_run_is_not_the_default_one(page, run):
+    said = page(run.address("/edit")).all("p", class_="changed")
+    labels = [field.label for field in params.fields(run.section.Params) if field.name in dict(run.query)]
+
+    assert bool(run.query) == len(said)
+    for line in said:
+        assert len(labels) == line.text.count("(default ")
+        assert [] == [label for label in labels if label not in line.text]
+        assert [run.address()] == [a["href"] for a in line.all("a")]
+
+
+def test_a_queue_that_was_driven_by_hand_is_edited_with_its_operations(page):
+    shown = page("/job-queue/edit?ops=enqueue+claim.A&max_attempts=1")
+
+    (said,) = shown.all("p", class_="changed")
+    assert said.text.startswith("Changed: Operations enqueue claim.A (default enqueue enqueue.invoice claim.A")
+    assert said.text.endswith("; Max attempts 1 (default 3). Back to this run")
+    assert "t=0s worker A claims job-1: attempt 1, leased until t=30s" == printed(shown)[-1]
+
+
+@pytest.mark.parametrize("query", ["max_attempts=0", "jitter=often", "colour=red", "receipts=1&receipts=2", "step=999"])
+@pytest.mark.parametrize("kind", ["text/html", "application/json", "text/plain"])
+def test_a_run_that_cannot_be_made_cannot_be_edited(client, query, kind):
+    page, edit = (client.get(f"/retries{end}?{query}", headers={"Accept": kind}) for end in ("", "/edit"))
+
+    assert page.status_code in (400, 404)
+    assert (page.status_code, page.text) == (edit.status_code, edit.text)
+
+
+def test_another_file_of_a_run_stays_with_that_run(page):
+    fields = page("/retries/edit?max_attempts=2&pace=400").one("form", class_="bench-file").all("input")
+
+    assert {"max_attempts": "2", "pace": "400"} == {field["name"]: field["value"] for field in fields}
+
+
+def test_the_browser_makes_the_run_that_it_is_asked_for(python, run):
+    module = f"lessons.{run.section.program[:-3].replace('/', '.')}"
+    result, output = python({"section": module, "params": dict(run.query)})
+
+    assert (None, as_text(run.recording)) == (result["error"], output)
+    assert len(run.recording.steps) == len(result["steps"])
+
+
+def test_the_browser_says_too_that_a_run_is_cut_off(python):
+    asked = {"receipts": "50", "max_attempts": "100", "provider_up_at_ms": "3600000"}
+    retries = contents.section("retries")
+    _, output = python({"section": "lessons.s03_retries.demo", "params": asked})
+
+    assert "The run is cut off here" in output
+    assert as_text(retries.record(params.read(retries.Params, asked))) == output
+
+
+def test_asyncio_waits_and_a_wait_without_an_end_is_an_error(python):
+    start = "import asyncio\nasync def main():\n    await "
+    _, output = python({"source": f"{start}asyncio.sleep(0.01)\n    print('awake')\nasyncio.run(main())"})
+    result, _ = python({"source": f"{start}asyncio.Event().wait()\nasyncio.run(main())"})
+
+    assert "awake\n" == output
+    assert "nothing is left that could wake one up" in result["error"].splitlines()[-1]
 
 
 def test_another_file_is_chosen_by_its_name(page):
