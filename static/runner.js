@@ -1,8 +1,9 @@
-// Python in a worker: one that runs, and a spare one when a run takes long, so that it can be stopped at any time.
+// Python in a worker, which is used again as long as a run leaves it as it was. When a run takes long, another one is
+// loaded beside it: then it can be stopped at any time, and the next run need not wait.
 
 const WORKER = new URL("./py-worker.mjs", import.meta.url);
 const PATIENCE_MS = 60_000; // without any news while Python is loaded: a refused file is never reported
-const LONG_MS = 400;
+const LONG_MS = 2_000;
 
 /** What is at that address. Rejected when it cannot be had. */
 export async function json(address) {
@@ -12,7 +13,7 @@ export async function json(address) {
 }
 
 let lessons; // the package, name -> text; asked for once, and again if that failed
-let idle = null;
+const idle = []; // the one that runs next comes first
 let current = null;
 
 function spawn() {
@@ -44,16 +45,20 @@ function spawn() {
   });
   worker.ready.catch(() => {
     worker.terminate();
-    if (idle === worker) idle = null;
+    if (idle.includes(worker)) idle.splice(idle.indexOf(worker), 1);
   });
   return worker;
 }
 
+function spare() {
+  if (!idle.length) idle.push(spawn());
+}
+
 /** Load Python; onProgress gets the number of bytes with each piece that arrives. Rejected when it cannot be loaded. */
 export function start(onProgress) {
-  idle ??= spawn();
-  if (onProgress) idle.onprogress = onProgress;
-  return idle.ready;
+  spare();
+  if (onProgress) idle[0].onprogress = onProgress;
+  return idle[0].ready;
 }
 
 /** Run a program, or what `job` describes (see py/runner.py), and give onOutput what it prints.
@@ -61,8 +66,7 @@ export function start(onProgress) {
  *  "too much output", failed. */
 export function run(source, { onOutput = () => {}, timeout = 10_000, files, ...job } = {}) {
   stop();
-  const worker = (current = idle ?? spawn());
-  idle = null;
+  const worker = (current = idle.shift() ?? spawn());
   return new Promise((resolve) => {
     const timers = [];
     let over = false;
@@ -72,9 +76,9 @@ export function run(source, { onOutput = () => {}, timeout = 10_000, files, ...j
       timers.forEach(clearTimeout);
       worker.finish = null;
       if (current === worker) current = null;
-      if (keep && !idle) idle = worker;
+      if (keep) idle.unshift(worker);
       else worker.terminate();
-      idle ??= result.status === "failed" ? null : spawn();
+      if (result.status !== "failed") spare();
       resolve(result);
     };
     worker.finish = end;
@@ -82,7 +86,7 @@ export function run(source, { onOutput = () => {}, timeout = 10_000, files, ...j
       () => {
         if (over) return;
         timers.push(setTimeout(() => end({ status: "timeout" }), timeout));
-        timers.push(setTimeout(() => (idle ??= spawn()), LONG_MS));
+        timers.push(setTimeout(spare, LONG_MS));
         worker.onmessage = ({ data: { type, data } }) => {
           if (type === "out") onOutput(data);
           else if (type === "done") end({ ...data, status: data?.error ? "error" : data ? "ok" : "failed" }, data?.clean);

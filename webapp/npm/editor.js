@@ -56,6 +56,7 @@ export function upgrade(textarea, { onRun, onChange } = {}) {
   host.className = "code-editor";
   const root = host.attachShadow({ mode: "open" });
   const typing = document.activeElement === textarea;
+  const { selectionStart: anchor, selectionEnd: head } = textarea;
   textarea.hidden = true;
   textarea.after(host);
   const extensions = [
@@ -78,17 +79,18 @@ export function upgrade(textarea, { onRun, onChange } = {}) {
     }),
   ];
   const fresh = (doc) => EditorState.create({ doc, extensions });
+  const first = EditorState.create({ doc: textarea.value, selection: typing ? { anchor, head } : undefined, extensions });
   const files = new Map();
   let shown = "";
-  const view = new EditorView({ parent: root, root, state: fresh(textarea.value) });
+  const view = new EditorView({ parent: root, root, state: first });
   if (typing) view.focus(); // what is hidden would lose the focus
   return {
     get text() { return textarea.value; },
     set text(text) { view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } }); },
     show(name, text) {
       if (shown) files.set(shown, view.state);
+      const known = shown ? files.get(name) : view.state; // at first the field's text, with its selection
       shown = name;
-      const known = files.get(name);
       view.setState(known?.doc.toString() === text ? known : fresh(text));
       textarea.value = text;
     },
