@@ -7,13 +7,16 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 NO_CHROMIUM = "no Chromium: install one, or name it in QUEUE_LAB_CHROMIUM"
+PATIENCE_MS = 15_000  # for an answer on a machine that has much else to do
 QUIET = [
     "--no-sandbox",
     "--disable-gpu",
@@ -23,6 +26,7 @@ QUIET = [
     "--disable-component-update",
     "--disable-sync",
 ]
+expect.set_options(timeout=PATIENCE_MS)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -78,15 +82,14 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture
-def open_page(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]:
-    """open_page(path, js=True, errors=(), **context options) -> a page at that path; `errors` are texts to expect."""
+@contextmanager
+def pages(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]:
     problems: list[str] = []
     contexts = []
 
     def open_page(path: str, js: bool = True, errors: tuple[str, ...] = (), **options: object) -> Page:
         context = browser.new_context(base_url=server.url, java_script_enabled=js, **options)  # type: ignore[arg-type]
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(PATIENCE_MS)
         contexts.append(context)
         page = context.new_page()
 
@@ -103,3 +106,29 @@ def open_page(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]
     for context in contexts:
         context.close()
     assert problems == []
+
+
+@pytest.fixture
+def open_page(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]:
+    """open_page(path, js=True, errors=(), **context options) -> a page at that path; `errors` are texts to expect."""
+    with pages(browser, server) as open_page:
+        yield open_page
+
+
+@pytest.fixture(scope="module")
+def open_shared_page(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]:
+    """The same for a page that several tests use, one after the other."""
+    with pages(browser, server) as open_page:
+        yield open_page
+
+
+@pytest.fixture(scope="session")
+def violations() -> Callable[[Page], list[str]]:
+    """violations(page) -> what axe-core finds wrong with the page as it is now, a line for each element."""
+
+    def violations(page: Page) -> list[str]:
+        # Without the passes, which it would describe one by one, it takes half the time.
+        found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+        return [f"{one['id']}: {node['html'][:160]}" for one in found for node in one["nodes"]]
+
+    return violations

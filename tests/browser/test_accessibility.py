@@ -1,7 +1,6 @@
 """What a machine can see of accessibility: axe-core on every page, the keyboard alone, print, contrast, zoom."""
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from lessons import contents, quiz
@@ -23,20 +22,20 @@ PAGES = [
 
 
 @pytest.mark.parametrize(("path", "scheme"), PAGES)
-def test_axe_finds_nothing(open_page, path, scheme) -> None:
+def test_axe_finds_nothing(open_page, violations, path, scheme) -> None:
     page = open_page(path, color_scheme=scheme, errors=("400", "404"))
 
     assert violations(page) == []
 
 
 @pytest.mark.parametrize("path", ["/", "/retries?step=13", "/outbox?step=last"])
-def test_axe_finds_nothing_at_phone_width(open_page, path) -> None:
+def test_axe_finds_nothing_at_phone_width(open_page, violations, path) -> None:
     page = open_page(path, viewport={"width": 390, "height": 844})
 
     assert violations(page) == []
 
 
-def test_axe_finds_nothing_while_the_keys_are_listed(open_page) -> None:
+def test_axe_finds_nothing_while_the_keys_are_listed(open_page, violations) -> None:
     page = open_page("/retries")
     page.keyboard.press("?")
 
@@ -220,8 +219,3 @@ FOCUSED = r"""async () => {
   for (let frame = 0; frame < 30 && !seen(); frame++) await new Promise(requestAnimationFrame);
   return [name.replace(/\s+/g, " ").trim(), seen()];
 }"""
-
-
-def violations(page) -> list[str]:
-    found = Axe().run(page).response["violations"]
-    return [f"{one['id']}: {node['html'][:160]}" for one in found for node in one["nodes"]]

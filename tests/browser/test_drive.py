@@ -1,7 +1,6 @@
 """A queue driven by hand, as a person does it: with and without JavaScript, by keyboard, on a phone."""
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from lessons import contents
@@ -35,7 +34,7 @@ def test_a_job_is_lost_by_hand_and_undone(open_page, js, options) -> None:
     expect(page.locator("#d-goals > summary")).to_contain_text("2 of 7")
     assert page.url.endswith(STALE)
     press(page, "undo", "although worker B holds it now")
-    expect(page.locator("#d-goals > summary")).to_contain_text("1 of 7")
+    expect(page.locator("#d-goals > summary")).to_contain_text("2 of 7" if js else "1 of 7")  # without, none is kept
     press(page, "again", "an empty queue")
     assert page.url.endswith(EMPTY)
 
@@ -185,9 +184,37 @@ def test_a_folded_solution_reaches_its_goal(open_page, number) -> None:
     expect(page.locator(".goal").nth(number - 1).locator(".verdict")).to_have_text("reached")
 
 
+def test_goals_that_were_reached_in_other_sessions_count(open_page, violations) -> None:
+    page = open_page(EMPTY)
+    for id, sentence in [
+        *PRESSES[:2],
+        ("fail-permanent-a", "dead letters"),
+        ("again", "an empty queue"),
+        *PRESSES[:4],
+    ]:
+        press(page, id, sentence)
+    expect(page.locator("#status")).to_have_text("Goal reached: Deliver a job twice, and nobody crashes.")
+    expect(page.locator(".drive-reached")).to_have_text("Goals: 2 of 7")
+    page.reload()
+
+    expect(page.locator(".drive-reached")).to_have_text("Goals: 2 of 7")
+    page.locator("#d-goals > summary").click()
+    expect(page.locator(".goal .verdict").nth(0)).to_have_text("reached")
+    expect(page.locator(".goal .verdict").nth(1)).to_have_text("reached before")
+    expect(page.locator(".goal time")).to_have_count(1)
+    assert violations(page) == []
+
+
+def test_a_goal_that_an_opened_address_reaches_is_kept_before_the_first_press(open_page) -> None:
+    page = open_page(STALE)
+    press(page, "again", "an empty queue")
+
+    expect(page.locator(".drive-reached")).to_have_text("Goals: 2 of 7")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [320, 390, 1440])
-def test_axe_finds_nothing_and_nothing_overflows(open_page, scheme, width) -> None:
+def test_axe_finds_nothing_and_nothing_overflows(open_page, violations, scheme, width) -> None:
     page = open_page(STALE, color_scheme=scheme, viewport={"width": width, "height": 844})
     page.evaluate("document.querySelectorAll('#drive-more details').forEach((one) => (one.open = true))")
 
@@ -200,7 +227,7 @@ def test_axe_finds_nothing_and_nothing_overflows(open_page, scheme, width) -> No
     [(1280, 720, "light", False), (1920, 1080, "dark", True), (390, 844, "light", True)],
 )
 def test_the_presenter_drives_the_queue_beside_its_board_and_the_life_of_a_job(
-    open_page, width, height, scheme, js
+    open_page, violations, width, height, scheme, js
 ) -> None:
     page = open_page(f"{EMPTY}&view=present", js=js, color_scheme=scheme, viewport={"width": width, "height": height})
     for id, sentence in [
@@ -238,8 +265,3 @@ COVERED = """all => all.filter(one => {
   const { left, top, width, height } = one.getBoundingClientRect();
   return !one.contains(document.elementFromPoint(left + width / 2, top + height / 2));
 }).map(one => one.textContent)"""
-
-
-def violations(page: Page) -> list[str]:
-    found = Axe().run(page).response["violations"]
-    return [f"{one['id']}: {node['html'][:160]}" for one in found for node in one["nodes"]]
