@@ -132,14 +132,23 @@ def test_keys(open_page) -> None:
     expect(page.locator("#t-play")).to_have_text("Play")
 
 
+# Chromium can lose a key that is pressed while the page still scrolls, so a test waits for the end.
+SCROLLED = """() => {
+  window.scrolled = new Promise((ended) => {
+    addEventListener("scrollend", () => ended(true), { once: true });
+    setTimeout(ended, 15_000, false);
+  });
+}"""
+
+
 def test_keys_that_scroll_a_page_step_only_from_the_buttons_of_the_run(open_page) -> None:
     page = open_page("/retries?step=5")
     page.keyboard.press("ArrowRight")
     at_step(page, 6)
-    for key, shown in (("PageDown", ""), ("PageUp", ""), ("Space", ""), ("End", "#onward"), ("Home", "h1")):
+    for key in ("PageDown", "PageUp", "Space", "End", "Home"):
+        page.evaluate(SCROLLED)
         page.keyboard.press(key)
-        if shown:
-            expect(page.locator(shown)).to_be_in_viewport()
+        assert page.evaluate("window.scrolled"), key
     at_step(page, 6)
     page.locator("#t-next").focus()
     for key, expected in (("PageDown", 7), ("PageUp", 6), ("Space", 7), ("End", 28), ("Home", 1)):
