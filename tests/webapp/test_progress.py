@@ -481,7 +481,7 @@ def test_a_file_that_cannot_be_used_names_the_field_and_changes_nothing(data, me
         "0000-01-01T00:00:00Z",
         "-026-01-01T00:00:00Z",
         "9999-01-01T00:00:00Z",
-        (datetime.now(UTC) + timedelta(days=2)).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        pytest.param((datetime.now(UTC) + timedelta(days=2)).strftime("%Y-%m-%dT%H:%M:%SZ"), id="in two days"),
         "2026-02-30T00:00:00Z",
         "2026-13-01T00:00:00Z",
         "2026-01-01T24:00:00Z",
