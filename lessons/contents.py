@@ -5,7 +5,7 @@ A chapter with a `demo.py` is a section: it has a program that can be run.
 
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,8 @@ class Section(Chapter):
     run: Callable[[Any, Recorder], None]
     controls: Callable[[Any, Recording], Any] | None = None
     """(params, recording) -> what a section with a `drive.py` offers to do next, as plain data for _drive.html."""
+    goals: tuple[Any, ...] = ()
+    """What can be reached there, each with an `id` and a `title`; the controls say which ones the run reaches."""
 
     @property
     def program(self) -> str:
@@ -75,6 +77,8 @@ def _load(folder: Path, number: int) -> Chapter:
         return Chapter(slug, number, title, summary, text, folder.name)
     demo = importlib.import_module(f"lessons.{folder.name}.demo")
     expected = source(f"{folder.name}/expected.txt")
-    has_drive = (folder / "drive.py").is_file()
-    controls = importlib.import_module(f"lessons.{folder.name}.drive").controls if has_drive else None
-    return Section(slug, number, title, summary, text, folder.name, expected, demo.Params, demo.run, controls)
+    section = Section(slug, number, title, summary, text, folder.name, expected, demo.Params, demo.run)
+    if not (folder / "drive.py").is_file():
+        return section
+    drive = importlib.import_module(f"lessons.{folder.name}.drive")
+    return replace(section, controls=drive.controls, goals=drive.GOALS)

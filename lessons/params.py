@@ -187,8 +187,9 @@ class Invalid(ValueError):
 
 
 def fields(params_class: type) -> tuple[Field, ...]:
-    """The declared fields in order."""
-    return tuple(Field(f.name, f.default, f.metadata["kind"]) for f in dataclasses.fields(params_class))
+    """The declared fields in order. One without a kind is a constant: nobody is asked for it."""
+    declared = [f for f in dataclasses.fields(params_class) if "kind" in f.metadata]
+    return tuple(Field(f.name, f.default, f.metadata["kind"]) for f in declared)
 
 
 def read(params_class: type[Declared], given: Mapping[str, str]) -> Declared:

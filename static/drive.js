@@ -69,16 +69,16 @@ document.addEventListener("submit", (event) => {
   press(form.id);
 });
 
-// A goal is told as soon as it is reached. The next press may leave the run that reached it, so it waits until then.
-const toldGoals = new Set();
+// A goal is told as soon as it is reached. The next page counts what the server knows, so the next press waits for it.
+const said = new Set();
 let keeping;
 
 function keep() {
-  const reached = [...document.querySelectorAll("[data-unkept]")].filter((goal) => !toldGoals.has(goal.dataset.unkept));
-  if (!reached.length) return [];
-  for (const goal of reached) toldGoals.add(goal.dataset.unkept);
-  keeping = tell();
-  return reached.map((goal) => goal.querySelector("p").lastChild.textContent.trim());
+  const goals = [...document.querySelectorAll("[data-unkept]")];
+  if (goals.length) keeping = tell();
+  const fresh = goals.filter((goal) => !said.has(goal.dataset.unkept));
+  for (const goal of fresh) said.add(goal.dataset.unkept);
+  return fresh.map((goal) => goal.querySelector("p").lastChild.textContent.trim());
 }
 
 document.addEventListener("htmx:after:swap", () => {

@@ -3,7 +3,7 @@
 import { json } from "./runner.js";
 import { element, workbench } from "./workbench.js";
 
-const MOST = 1500; // lines that are compared: no original has more
+const MOST = 1500; // lines that are compared: no run has more steps than recorder.STEP_LIMIT
 const root = document.querySelector("[data-program]");
 const $ = (id) => document.getElementById(id);
 const original = [...document.querySelectorAll("#compare tbody td:nth-child(2)")].map((cell) => cell.textContent);

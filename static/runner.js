@@ -1,5 +1,5 @@
 // Python in a worker, which is used again as long as a run leaves it as it was. When a run takes long, another one is
-// loaded beside it: then it can be stopped at any time, and the next run need not wait.
+// loaded beside it, and stays: then it can be stopped at any time, and the next run need not wait.
 
 const WORKER = new URL("./py-worker.mjs", import.meta.url);
 const PATIENCE_MS = 60_000; // without any news while Python is loaded: a refused file is never reported

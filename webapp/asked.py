@@ -148,27 +148,28 @@ def exercise_of(name: str) -> Exercise:
 
 
 def checked(
-    declared: type, given: Mapping[str, str], several: str = "", query: MultiDict[str, str] | None = None
+    declared: type, given: Mapping[str, str], query: MultiDict[str, str], several: str = ""
 ) -> tuple[Any, list[params.Problem]]:
-    """The given values as they are declared, and all that is wrong; only the field `several` may be given twice."""
-    problems = _given_twice(several, query)
+    """The values given in the query as they are declared, and all that is wrong; only the field `several` may be
+    given twice."""
+    problems = _given_twice(query, several)
     try:
         return params.read(declared, given), problems
     except params.Invalid as error:
         return None, [*problems, *error.problems]
 
 
-def _given_twice(several: str = "", query: MultiDict[str, str] | None = None) -> list[params.Problem]:
+def _given_twice(query: MultiDict[str, str], several: str = "") -> list[params.Problem]:
     return [
         params.Problem(name, ", ".join(values), f"{name} must be given once, not {len(values)} times", "one value")
-        for name, values in (request.args if query is None else query).lists()
+        for name, values in query.lists()
         if len(values) > 1 and name != several
     ]
 
 
 def only(fields: Mapping[str, tuple[str, ...]]) -> None:
     """BadQuery unless the query has these fields alone, each once, with one of its values; no values mean any."""
-    problems = _given_twice()
+    problems = _given_twice(request.args)
     for name, value in request.args.items():
         if name not in fields:
             allowed = f"one of {', '.join(fields)}"
@@ -187,9 +188,10 @@ def asked(slug: str, query: MultiDict[str, str] | None = None, beside: tuple[str
     The fields `beside` it are the caller's.
     """
     found = section(slug)
-    given = (request.args if query is None else query).to_dict()
+    query = request.args if query is None else query
+    given = query.to_dict()
     own = {name: value for name, value in given.items() if name not in (*RESERVED, *beside)}
-    values, problems = checked(found.Params, own, query=query)
+    values, problems = checked(found.Params, own, query)
 
     def reserved(name: str, default: Value, allowed: str, parse: Callable[[str], Value]) -> Value:
         if name not in given:

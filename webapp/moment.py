@@ -104,7 +104,7 @@ def largest(section: Section, values: object, view: str) -> Largest:
         elif view == "page":  # in half the width each job goes on in a second line, and the empty lanes share a row
             rows = 2 * rows + 1
         else:  # there only the end of a lease goes on in a second line
-            rows, further = rows + 1, counts["leased"]
+            rows, further = rows + 1, min(counts["leased"], LANE_CARDS)
         lanes[queue.name] |= Counter(rows=rows, lines=further)  # the greater of the two counts
     for table in tables:
         chars = most["chars"] // len(table.columns)

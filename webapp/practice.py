@@ -41,7 +41,7 @@ def exercise(name: str) -> str:
     given = request.args.to_dict()
     answers: list[Answer] = []
     if found.questions and given:
-        values, problems = checked(found.questions.Params, given)
+        values, problems = checked(found.questions.Params, given, request.args)
         if problems:
             raise BadQuery(problems, "These answers cannot be judged", "exercise.html", _page(found, given, answers))
         answers = found.questions.decide(values)

@@ -3,10 +3,10 @@
 import json
 import os
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 from flask import (
@@ -40,6 +40,7 @@ AHEAD = timedelta(days=1)  # another server's clock may be ahead of this one's
 PLACE = re.compile(r"/[a-z0-9][a-z0-9/-]{0,80}(\?[!-~]{0,4000})?"), "an address in this lesson, such as /name?step=3"
 ANSWER = re.compile(rf"[^\ud800-\udfff]{{0,{LONGEST_ANSWER}}}"), f"text of at most {LONGEST_ANSWER:,} characters"
 EXPORTED = "a file that was exported on this page"
+Read = TypeVar("Read")
 NOT_KEPT = "Your progress cannot be kept at the moment: the server cannot use its data file. All pages work without it."
 
 bp = Blueprint("progress", __name__)
@@ -111,7 +112,7 @@ def seen(slug: str, to_the_end: bool) -> Response:
         allowed = f"an address of this chapter, such as /{slug}?step=3"
         message = f'place must be {allowed}, not "{place[:60]}"'
         raise BadQuery([params.Problem("place", place, message, allowed)])
-    reached = _reached_at(place)
+    reached = _reached_at(chapter, place)
     with store().writing(token()) as learner:
         if to_the_end:
             learner.see(slug)
@@ -122,14 +123,13 @@ def seen(slug: str, to_the_end: bool) -> Response:
     return remember(_kept(f"/{following[0].slug}" if following else f"/{slug}#onward"), learner)
 
 
-def _reached_at(place: str) -> list[str]:
+def _reached_at(chapter: contents.Chapter, place: str) -> list[str]:
     """The goals that the run at this address reaches: they are judged here, whatever the browser says."""
     address = urlsplit(place)
-    slug = address.path[1:]
-    if slug not in [section.slug for section, _ in _driven()]:
+    if address.path != f"/{chapter.slug}" or not getattr(chapter, "goals", ()):
         return []
     try:
-        here = asked(slug, MultiDict(parse_qsl(address.query, keep_blank_values=True)))
+        here = asked(chapter.slug, MultiDict(parse_qsl(address.query, keep_blank_values=True)))
     except (NotThere, BadQuery):  # no run is there
         return []
     return [goal.id for goal in controls_of(here.section, here.params).goals if goal.reached]
@@ -163,19 +163,26 @@ def page() -> Response:
 
 def so_far() -> dict[str, Any]:
     """The learner's progress for a page, `kept`: None when there is nothing, or `why` the file is not `usable`."""
-    if token():
-        after_this_request(private)
     try:
-        with store().reading(token()) as learner:
-            return {"kept": shown(learner.progress()) if learner else None, "usable": True}
+        return {"kept": _read(lambda learner: shown(learner.progress())), "usable": True}
     except Unusable:
         return {"kept": None, "usable": False, "why": NOT_KEPT}
 
 
 def goals_kept() -> dict[str, str]:
     """The goals that the learner has reached, with the time of the first time."""
-    kept = so_far()["kept"]
-    return kept["goals"] if kept else {}
+    try:
+        return _read(Learner.goals) or {}
+    except Unusable:
+        return {}
+
+
+def _read(what: Callable[[Learner], Read]) -> Read | None:
+    """What is kept about the learner, for an answer that is theirs alone; None without a learner. Unusable."""
+    if token():
+        after_this_request(private)
+    with store().reading(token()) as learner:
+        return what(learner) if learner else None
 
 
 def shown(kept: Progress) -> dict[str, Any]:
@@ -188,7 +195,7 @@ def shown(kept: Progress) -> dict[str, Any]:
         "solved": {name: kept.solved[name] for name in _exercises() if name in kept.solved},
         "exercises": exercises.exercises(),
         "goals": {name: kept.goals[name] for name in _goals() if name in kept.goals},
-        "driven": _driven(),
+        "driven": [section for section in contents.sections() if section.goals],
         "attempts": kept.attempts,
         "best": max((attempt.score for attempt in kept.attempts if not attempt.first_open), default=None),
         "place": kept.place if title else None,
@@ -305,14 +312,7 @@ def _exercises() -> list[str]:
 
 
 def _goals() -> list[str]:
-    return [goal.id for _, goals in _driven() for goal in goals]
-
-
-@cache
-def _driven() -> list[tuple[contents.Section, tuple[Any, ...]]]:
-    """The sections that are driven by hand, with their goals."""
-    found = [(section, controls_of(section, section.Params())) for section in contents.sections()]
-    return [(section, controls.goals) for section, controls in found if controls]
+    return [goal.id for section in contents.sections() for goal in section.goals]
 
 
 def _first_times(data: dict[str, Any], name: str, key: str, names: list[str]) -> dict[str, str]:

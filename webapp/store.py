@@ -243,12 +243,13 @@ class Learner:
 
     def progress(self) -> Progress:
         """All that is kept."""
-        names = {
-            table: dict(self._rows(f"SELECT {name}, at FROM {table} WHERE learner = ? ORDER BY at, {name}"))
-            for table, name in (("seen", "section"), ("solved", "exercise"), ("goals", "goal"))
-        }
+        seen, solved = self._times("seen", "section"), self._times("solved", "exercise")
         [(place,)] = self._rows("SELECT place FROM learners WHERE id = ?")
-        return Progress(**names, attempts=self.attempts(), place=place)
+        return Progress(seen, solved, self.goals(), self.attempts(), place)
+
+    def goals(self) -> dict[str, str]:
+        """The goals that were reached, with the time of the first time."""
+        return self._times("goals", "goal")
 
     def attempts(self) -> tuple[Attempt, ...]:
         """All attempts at the quiz, the first one first."""
@@ -330,6 +331,9 @@ class Learner:
             f" ON CONFLICT DO UPDATE SET at = min(at, excluded.at)",
             (self.id, value, at or now()),
         )
+
+    def _times(self, table: str, name: str) -> dict[str, str]:
+        return dict(self._rows(f"SELECT {name}, at FROM {table} WHERE learner = ? ORDER BY at, {name}"))
 
     def _rows(self, query: str) -> list[tuple]:
         return self._connection.execute(query, (self.id,)).fetchall()

@@ -99,7 +99,7 @@ def _chosen(declared: type["OfMutant"]) -> Any:
     given = request.args.to_dict()
     if "catches" in given:  # the only field that may be there several times
         given["catches"] = "\n".join(request.args.getlist("catches"))
-    chosen, problems = checked(declared, given, several="catches")
+    chosen, problems = checked(declared, given, request.args, several="catches")
     if problems:
         raise BadQuery(problems, "This cannot be run", "testing.html", _shown(Chosen()))
     return chosen

@@ -1,7 +1,7 @@
 """A queue driven by hand, as a person does it: with and without JavaScript, by keyboard, on a phone."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from lessons import contents
 
@@ -206,10 +206,29 @@ def test_goals_that_were_reached_in_other_sessions_count(open_page, violations) 
 
 
 def test_a_goal_that_an_opened_address_reaches_is_kept_before_the_first_press(open_page) -> None:
-    page = open_page(STALE)
+    page = open_page("/healthz")
+    held: list[Route] = []
+    page.route("**/progress/place/*", lambda route: held.append(route), times=1)
+    page.goto(STALE)
+    page.locator("#d-again").click()
+    held[0].continue_()
+
+    expect(page.locator(".sentence")).to_contain_text("an empty queue")
+    expect(page.locator(".drive-reached")).to_have_text("Goals: 2 of 7")
+
+
+def test_a_goal_that_could_not_be_told_is_told_when_it_is_reached_again(open_page) -> None:
+    page = open_page(EMPTY, errors=("ERR_FAILED",))
+    page.route("**/progress/place/*", lambda route: route.abort())
+    for id, sentence in PRESSES[:4]:
+        press(page, id, sentence)
+    press(page, "undo", PRESSES[2][1])
+    expect(page.locator(".drive-reached")).to_have_text("Goals: 0 of 7")
+    page.unroute("**/progress/place/*")
+    press(page, *PRESSES[3])
     press(page, "again", "an empty queue")
 
-    expect(page.locator(".drive-reached")).to_have_text("Goals: 2 of 7")
+    expect(page.locator(".drive-reached")).to_have_text("Goals: 1 of 7")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -37,6 +37,16 @@ def test_what_is_not_given_has_its_default():
     assert Asked(5, None, "red", False, "Ada") == params.read(Asked, {})
 
 
+def test_a_field_without_a_kind_is_a_constant():
+    @dataclass(frozen=True)
+    class Plain(Asked):
+        pause_ms: int = 5
+
+    assert params.fields(Asked) == params.fields(Plain)
+    assert 5 == params.read(Plain, {"count": "7"}).pause_ms
+    assert "pause_ms" in problems(Plain, {"pause_ms": "7"})[0].message
+
+
 @pytest.mark.parametrize(
     ("field", "text", "value"),
     [

@@ -12,6 +12,15 @@ import pytest
 from lessons import contents, excerpts, exercises, params
 from lessons.recording import as_text
 
+GENERATOR = """
+import asyncio
+async def numbers():
+    yield 1
+async def main():
+    async for number in numbers():
+        print(number)
+        break
+"""
 RUNNER = Path(__file__).parents[2] / "static/py/runner.py"
 PAGES = [f"/practice/{exercise.slug}" for exercise in exercises.exercises()]
 WITH_CODE = [exercise for exercise in exercises.exercises() if exercise.code]
@@ -213,6 +222,7 @@ def python():
         program = f"print(end=chr(0) + run({json.dumps(job)!r}))"
         command = [sys.executable, "-c", f"{RUNNER.read_text()}\n{program}"]
         done = subprocess.run(command, cwd=excerpts.LESSONS.parent, capture_output=True, text=True, check=True)
+        assert "" == done.stderr
         output, _, result = done.stdout.partition("\0")
         return json.loads(result), output
 
@@ -291,12 +301,20 @@ def test_the_browser_says_too_that_a_run_is_cut_off(python):
     assert as_text(retries.record(params.read(retries.Params, asked))) == output
 
 
+def test_what_a_learner_has_taken_out_of_the_parameters_is_not_asked_for(python):
+    result, output = python({"section": "lessons.s03_retries.demo", "params": {"taken_out": "2"}})
+
+    assert (None, contents.section("retries").expected) == (result["error"], output)
+
+
 def test_asyncio_waits_and_a_wait_without_an_end_is_an_error(python):
     start = "import asyncio\nasync def main():\n    await "
     _, output = python({"source": f"{start}asyncio.sleep(0.01)\n    print('awake')\nasyncio.run(main())"})
     result, _ = python({"source": f"{start}asyncio.Event().wait()\nasyncio.run(main())"})
 
-    assert "awake\n" == output
+    _, left = python({"source": f"{GENERATOR}\nasyncio.run(main())"})
+
+    assert ("awake\n", "1\n") == (output, left)
     assert "nothing is left that could wake one up" in result["error"].splitlines()[-1]
 
 
