@@ -20,7 +20,7 @@ export function tell() {
   const send = async () => {
     const [headers, signal] = [{ Accept: "application/json" }, AbortSignal.timeout(PATIENCE_MS)];
     const response = await fetch(address, { method: "POST", body, headers, signal, keepalive: true });
-    if (!response.ok) throw new Error(response.status);
+    if (!response.ok || !(await response.json()).kept) throw new Error("not kept");
   };
   const again = () => {
     if (told === address + place) told = null;

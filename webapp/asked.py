@@ -18,6 +18,7 @@ VIEWS = ("page", "present")
 MAX_PACE_MS = 2_000
 DEFAULT_PACE_MS = 800
 RESERVED = ("step", "view", "play", "pace", "from", "steps")
+FORMS = ("", "application/x-www-form-urlencoded", "multipart/form-data")
 Value = TypeVar("Value")
 
 
@@ -178,6 +179,22 @@ def only(fields: Mapping[str, tuple[str, ...]]) -> None:
         elif fields[name] and value not in fields[name]:
             allowed = " or ".join(fields[name])
             problems.append(params.Problem(name, value, f'{name} must be {allowed}, not "{value[:60]}"', allowed))
+    if problems:
+        raise BadQuery(problems)
+
+
+def only_form(*fields: str) -> None:
+    """BadQuery unless what was sent is a form that has these fields alone, each at most once."""
+    problems = _given_twice(request.form)
+    allowed = f"one of {', '.join(fields)}" if fields else "left out"
+    for name, value in request.form.items():
+        if name not in fields:
+            message = f'there is no field "{name[:60]}": it must be {allowed}'
+            problems.append(params.Problem(name, value, message, allowed))
+    if request.mimetype not in FORMS:
+        forms = " or ".join(filter(None, FORMS))
+        message = f'Content-Type must be {forms}, not "{request.mimetype[:60]}"'
+        problems.append(params.Problem("Content-Type", request.mimetype, message, forms))
     if problems:
         raise BadQuery(problems)
 

@@ -26,7 +26,7 @@ from werkzeug.exceptions import RequestEntityTooLarge
 from lessons import contents, exercises, params
 from lessons.quiz import DRAWN, LONGEST_ANSWER
 from webapp import errors
-from webapp.asked import BadQuery, NotThere, asked, chapter_of, controls_of, exercise_of, only
+from webapp.asked import Asked, BadQuery, NotThere, asked, chapter_of, controls_of, exercise_of, only, only_form
 from webapp.store import FILE, MOST_ATTEMPTS, Attempt, Drawn, Full, Learner, Progress, Store, Unusable
 
 COOKIE = "learner"
@@ -42,6 +42,7 @@ ANSWER = re.compile(rf"[^\ud800-\udfff]{{0,{LONGEST_ANSWER}}}"), f"text of at mo
 EXPORTED = "a file that was exported on this page"
 Read = TypeVar("Read")
 NOT_KEPT = "Your progress cannot be kept at the moment: the server cannot use its data file. All pages work without it."
+NOT_DELETED = "Nothing was deleted: the server cannot use its data file at the moment. Please try again later."
 
 bp = Blueprint("progress", __name__)
 
@@ -94,10 +95,11 @@ def _own_pages_only() -> None:
 
 @bp.app_errorhandler(Unusable)
 def _unusable(error: Unusable) -> Response:
-    # For a script it is an answer like any other: a 503 would be an error line in the console of every page.
-    if _by_script():
+    # A page's own notes are no more than that: a 503 would be an error line in the console of every page.
+    if request.endpoint in ("progress.seen", "progress.solved") and _by_script():
         return jsonify(kept=False, message=NOT_KEPT)
-    return errors.answer(503, "Not kept", NOT_KEPT, {}, "error.html", {"back": "/"})
+    title, message = ("Not deleted", NOT_DELETED) if request.endpoint == "progress.delete" else ("Not kept", NOT_KEPT)
+    return private(errors.answer(503, title, message, {}, "error.html", {"back": "/"}))
 
 
 # Notes
@@ -107,12 +109,18 @@ def _unusable(error: Unusable) -> Response:
 @bp.post("/progress/seen/<slug>", defaults={"to_the_end": True})
 def seen(slug: str, to_the_end: bool) -> Response:
     chapter = chapter_of(slug)
+    only_form("place")
     place = request.form.get("place") or f"/{slug}"
-    if not (PLACE[0].fullmatch(place) and re.split(r"[/?]", place)[1] == slug):
+    if not (PLACE[0].fullmatch(place) and place.partition("?")[0] == f"/{slug}"):
         allowed = f"an address of this chapter, such as /{slug}?step=3"
         message = f'place must be {allowed}, not "{place[:60]}"'
         raise BadQuery([params.Problem("place", place, message, allowed)])
-    reached = _reached_at(chapter, place)
+    reached: list[str] = []
+    if isinstance(chapter, contents.Section):
+        try:
+            reached = _reached(asked(slug, MultiDict(parse_qsl(urlsplit(place).query, keep_blank_values=True))))
+        except (NotThere, BadQuery):  # of a page from before the lesson changed, or made up: no run is there
+            place = f"/{slug}"
     with store().writing(token()) as learner:
         if to_the_end:
             learner.see(slug)
@@ -123,21 +131,16 @@ def seen(slug: str, to_the_end: bool) -> Response:
     return remember(_kept(f"/{following[0].slug}" if following else f"/{slug}#onward"), learner)
 
 
-def _reached_at(chapter: contents.Chapter, place: str) -> list[str]:
-    """The goals that the run at this address reaches: they are judged here, whatever the browser says."""
-    address = urlsplit(place)
-    if address.path != f"/{chapter.slug}" or not getattr(chapter, "goals", ()):
-        return []
-    try:
-        here = asked(chapter.slug, MultiDict(parse_qsl(address.query, keep_blank_values=True)))
-    except (NotThere, BadQuery):  # no run is there
-        return []
-    return [goal.id for goal in controls_of(here.section, here.params).goals if goal.reached]
+def _reached(here: Asked) -> list[str]:
+    """The goals that this run reaches: they are judged here, whatever the browser says."""
+    controls = controls_of(here.section, here.params)
+    return [goal.id for goal in controls.goals if goal.reached] if controls else []
 
 
 @bp.post("/progress/solved/<name>")
 def solved(name: str) -> Response:
     exercise_of(name)
+    only_form()
     with store().writing(token()) as learner:
         learner.solve(name)
     return remember(_kept("/progress"), learner)
@@ -205,13 +208,16 @@ def shown(kept: Progress) -> dict[str, Any]:
 
 def title_of(address: str) -> str | None:
     """A place in the lesson in words, such as "Retries, step 3"; None when its chapter is not there."""
+    if not PLACE[0].fullmatch(address):
+        return None
     there = urlsplit(address)
     try:
         title = contents.chapter(there.path.split("/")[1]).title
     except KeyError:
         return None
     step = parse_qs(there.query).get("step", [""])[0]
-    return f"{title}, step {step[:10]}" if step.isdecimal() else title  # "last" says nothing to a reader
+    is_number = step.isascii() and step.isdecimal()  # "last" says nothing to a reader
+    return f"{title}, step {step[:10]}" if is_number else title
 
 
 # Out, in, and away

@@ -10,7 +10,7 @@ from itsdangerous import BadSignature, URLSafeSerializer
 
 from lessons import contents, params, quiz
 from webapp import listing, pages, progress, prose
-from webapp.asked import BadQuery, NotThere
+from webapp.asked import BadQuery, NotThere, only_form
 from webapp.progress import private, remember, store, token
 from webapp.store import Attempt, Drawn, Full, Unusable, now
 
@@ -72,6 +72,7 @@ def question(id: str, number: str) -> str:
 def answer(id: str, number: str) -> Response:
     attempt = _attempt(id)
     nth = _number(attempt, number)
+    only_form("answer", "outcome")
     drawn = attempt.questions[nth - 1]
     if drawn.right is None:
         try:

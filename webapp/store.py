@@ -10,19 +10,21 @@ import logging
 import os
 import secrets
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 FILE = "queue-lab.sqlite3"
 KEPT_DAYS = 400  # after the last visit; by then the cookie, which lasts a year, is gone
 # Of one learner, so that all of it fits into a file that can be imported.
 MOST_ATTEMPTS = 500
 MOST_ANSWER_BYTES = 200_000  # of all answers, as JSON; past it only whether they are right is kept
-BUSY_MS = 1_000  # a wait for another process holds up this one's streams, so it is short
+BUSY_MS = 1_000  # for another process to end its transaction
 MIGRATIONS = (
     # A file's user_version is the number of these that it has been through. Add to the end, change nothing above.
     """
@@ -75,6 +77,7 @@ MIGRATIONS = (
     )
     """,
 )
+DAMAGED = sqlite3.DatabaseError("its contents are damaged")
 log = logging.getLogger(__name__)
 
 
@@ -149,7 +152,7 @@ class Store:
     @contextmanager
     def reading(self, token: str | None, begin: str = "BEGIN") -> Iterator["Learner | None"]:
         """The learner of that token, or None; Unusable."""
-        if not token or (self.path and not os.path.exists(self.file)):
+        if not token or self._is_missing():
             yield None
             return
         with self._transaction(begin, mode="rw") as connection:
@@ -176,17 +179,19 @@ class Store:
     def _transaction(self, begin: str, mode: str) -> Iterator[sqlite3.Connection]:
         try:
             with closing(self._open(mode)) as connection:
-                connection.execute(begin)
+                _patiently(connection, begin)
                 yield connection
-                connection.execute("COMMIT")
-        except (sqlite3.Error, OSError) as error:
+                _patiently(connection, "COMMIT")
+        except (sqlite3.Error, OSError, UnicodeDecodeError) as error:  # SQLite's own words of a damaged file
             if not self._reported:  # one line a fault, not one a request
                 self._reported = True
                 log.error(
-                    "queue-lab: no progress is kept, for %s cannot be used: %s. "
-                    "Repair it, move it away, or choose another with --data.",
+                    "queue-lab: no progress is kept, for %s cannot be used: %s. %s",
                     self.path or "the data file",
                     str(error).rstrip("."),
+                    "Another program holds it."
+                    if _is_busy(error)
+                    else "Repair it, move it away, or choose another with --data.",
                 )
             raise Unusable(str(error)) from error
 
@@ -198,13 +203,21 @@ class Store:
         path = os.path.abspath(self.path)
         return os.path.join(path, FILE) if os.path.isdir(path) else path
 
+    def _is_missing(self) -> bool:
+        try:
+            os.stat(self.file)
+        except (FileNotFoundError, NotADirectoryError):
+            return True
+        except OSError:  # it may well be there
+            pass
+        return False
+
     def _open(self, mode: str) -> sqlite3.Connection:
         file = Path(self.file)
         if mode == "rwc":
             file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        connection = sqlite3.connect(f"{file.as_uri()}?mode={mode}", uri=True, isolation_level=None)
+        connection = sqlite3.connect(f"{file.as_uri()}?mode={mode}", uri=True, isolation_level=None, timeout=0.02)
         try:
-            connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("PRAGMA secure_delete = ON")  # what a learner deletes is gone from the file too
@@ -244,7 +257,7 @@ class Learner:
     def progress(self) -> Progress:
         """All that is kept."""
         seen, solved = self._times("seen", "section"), self._times("solved", "exercise")
-        [(place,)] = self._rows("SELECT place FROM learners WHERE id = ?")
+        (place,) = self._row("SELECT place FROM learners WHERE id = ?", str | None)
         return Progress(seen, solved, self.goals(), self.attempts(), place)
 
     def goals(self) -> dict[str, str]:
@@ -256,16 +269,17 @@ class Learner:
         questions: dict[int, list[Drawn]] = {}
         for attempt, family, seed, objective, answer, right, at in self._rows(
             "SELECT attempt, family, seed, objective, answer, is_right, answered_at"
-            " FROM questions WHERE learner = ? ORDER BY attempt, number"
+            " FROM questions WHERE learner = ? ORDER BY attempt, number",
+            *(int, str, int, int, str | None, int | None, str | None),
         ):
             drawn = Drawn(family, seed, objective, answer, None if right is None else bool(right), at)
             questions.setdefault(attempt, []).append(drawn)
-        started = self._rows("SELECT attempt, started_at FROM attempts WHERE learner = ? ORDER BY attempt")
+        started = self._rows("SELECT attempt, started_at FROM attempts WHERE learner = ? ORDER BY attempt", int, str)
         return tuple(Attempt(id, at, tuple(questions.get(id, ()))) for id, at in started)
 
     def add(self, questions: tuple[Drawn, ...], started_at: str | None = None) -> Attempt:
         """A new attempt with these questions and their answers; Full."""
-        [(last,)] = self._rows("SELECT coalesce(max(attempt), 0) FROM attempts WHERE learner = ?")
+        (last,) = self._row("SELECT coalesce(max(attempt), 0) FROM attempts WHERE learner = ?", int)
         if last >= MOST_ATTEMPTS:
             raise Full(f"quiz would have more than the {MOST_ATTEMPTS} attempts that are kept")
         attempt = Attempt(last + 1, started_at or now(), questions)
@@ -317,7 +331,7 @@ class Learner:
     @cached_property
     def _room(self) -> int:
         """The bytes that further answers may take."""
-        answers = self._rows("SELECT answer FROM questions WHERE learner = ? AND answer IS NOT NULL")
+        answers = self._rows("SELECT answer FROM questions WHERE learner = ? AND answer IS NOT NULL", str)
         return MOST_ANSWER_BYTES - sum(_size(answer) for (answer,) in answers)
 
     def _answer_all(self, attempt: int, questions: tuple[Drawn, ...]) -> None:
@@ -333,10 +347,19 @@ class Learner:
         )
 
     def _times(self, table: str, name: str) -> dict[str, str]:
-        return dict(self._rows(f"SELECT {name}, at FROM {table} WHERE learner = ? ORDER BY at, {name}"))
+        return dict(self._rows(f"SELECT {name}, at FROM {table} WHERE learner = ? ORDER BY at, {name}", str, str))
 
-    def _rows(self, query: str) -> list[tuple]:
-        return self._connection.execute(query, (self.id,)).fetchall()
+    def _row(self, query: str, *types: Any) -> tuple:
+        for row in self._rows(query, *types):
+            return row
+        raise DAMAGED
+
+    def _rows(self, query: str, *types: Any) -> list[tuple]:
+        """The rows, with values of these types: a damaged file can have any in any column."""
+        rows = self._connection.execute(query, (self.id,)).fetchall()
+        if not all(isinstance(value, type) for row in rows for value, type in zip(row, types, strict=True)):
+            raise DAMAGED
+        return rows
 
 
 def now() -> str:
@@ -370,12 +393,32 @@ def _signature(attempt: Attempt) -> tuple:
     return attempt.started_at, *((drawn.family, drawn.seed) for drawn in attempt.questions)
 
 
+def _patiently(connection: sqlite3.Connection, statement: str) -> sqlite3.Cursor:
+    """Execute it, again and again while another process is in the way, for BUSY_MS at most.
+
+    A wait of SQLite's own would hold up all that this process does.
+    """
+    until = time.monotonic() + BUSY_MS / 1_000
+    while True:
+        try:
+            return connection.execute(statement)
+        except sqlite3.OperationalError as error:
+            if not _is_busy(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.02)
+
+
+def _is_busy(error: Exception) -> bool:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY  # the rest says why it is busy
+
+
 def _version(connection: sqlite3.Connection) -> int:
-    return connection.execute("PRAGMA user_version").fetchone()[0]
+    return _patiently(connection, "PRAGMA user_version").fetchone()[0]
 
 
 def _migrate(connection: sqlite3.Connection) -> None:
-    connection.execute("BEGIN IMMEDIATE")
+    if _version(connection) < len(MIGRATIONS):
+        _patiently(connection, "BEGIN IMMEDIATE")
     version = _version(connection)  # once more: another process may have been first
     if version > len(MIGRATIONS):
         raise sqlite3.DatabaseError(

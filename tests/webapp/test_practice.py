@@ -275,7 +275,13 @@ def test_a_run_that_cannot_be_made_cannot_be_edited(client, query, kind):
     page, edit = (client.get(f"/retries{end}?{query}", headers={"Accept": kind}) for end in ("", "/edit"))
 
     assert page.status_code in (400, 404)
-    assert (page.status_code, page.text) == (edit.status_code, edit.text)
+    assert (page.status_code, page.text) == (edit.status_code, edit.text.replace('"/retries/edit"', '"/retries"'))
+
+
+def test_a_corrected_run_is_edited_in_the_same_file(client, read):
+    form = read(client.get("/retries/edit?file=reference/clock.py&max_attempts=0").text).one("form", id="parameters")
+
+    assert ("/retries/edit", "reference/clock.py") == (form["action"], form.one("input", name="file")["value"])
 
 
 def test_another_file_of_a_run_stays_with_that_run(page):

@@ -2,6 +2,8 @@
 
 import json
 import re
+import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -142,7 +144,16 @@ def test_what_cannot_be_noted_is_refused(address, status, word, learner):
 
 
 @pytest.mark.parametrize(
-    "place", [f"//{FIRST}", f"https://elsewhere/{FIRST}", f"/{SECOND}", f"/{FIRST}\n", f"/{FIRST}?{'x' * 5_000}"]
+    "place",
+    [
+        f"/{FIRST}/edit",
+        f"/{FIRST}/",
+        f"//{FIRST}",
+        f"https://elsewhere/{FIRST}",
+        f"/{SECOND}",
+        f"/{FIRST}\n",
+        f"/{FIRST}?{'x' * 5_000}",
+    ],
 )
 def test_a_place_must_be_in_the_section(place, learner):
     response = learner.post(f"/progress/seen/{FIRST}", data={"place": place})
@@ -151,6 +162,24 @@ def test_a_place_must_be_in_the_section(place, learner):
     assert "place must be an address of this chapter" in response.text
     data = learner.post(f"/progress/seen/{FIRST}", data={"place": place}, headers={"Accept": "application/json"})
     assert [("place", place)] == [(one["field"], one["value"]) for one in data.json["problems"]]
+
+
+@pytest.mark.parametrize(
+    ("address", "sent", "message"),
+    [
+        (f"/progress/place/{FIRST}", {"data": {"plaace": f"/{FIRST}"}}, 'no field "plaace": it must be one of place'),
+        (f"/progress/place/{FIRST}", {"data": {"goal": "delivered-twice"}}, 'no field "goal"'),
+        (f"/progress/seen/{FIRST}", {"data": {"place": [f"/{FIRST}", f"/{FIRST}?step=2"]}}, "place must be given once"),
+        (f"/progress/seen/{FIRST}", {"json": {"place": f"/{FIRST}"}}, "Content-Type must be application/x-www-form"),
+        ("/progress/solved/full-jitter", {"data": {"solved": "yes"}}, 'no field "solved": it must be left out'),
+    ],
+)
+def test_a_note_has_no_other_fields_and_comes_in_a_form(address, sent, message, learner, path):
+    response = learner.post(address, headers={"Accept": "application/json"}, **sent)
+
+    assert 400 == response.status_code
+    assert message in response.json["message"]
+    assert not path.exists()
 
 
 # Goals
@@ -189,22 +218,26 @@ def test_the_solutions_of_all_goals_reach_all_of_them(learner, read):
         f"/{DRIVEN}?{DEAD}&view=no-such",
         f"/{DRIVEN}?{DEAD}&{DEAD}",
         f"/{DRIVEN}?{DEAD}&no-such=1",
-        f"/{DRIVEN}/edit?{DEAD}",
-        f"/{DRIVEN}?ops=none",
-        f"/{DRIVEN}",
+        f"/{DRIVEN}?{DEAD}&step=%D9%A3",
     ],
 )
-def test_a_place_where_no_run_reaches_a_goal_is_kept_without_one(place, learner):
+def test_of_a_place_without_a_run_the_chapter_is_kept(place, learner):
     response = learner.post(f"/progress/place/{DRIVEN}", data={"place": place})
 
     assert 303 == response.status_code
+    assert ([], f"/{DRIVEN}") == (goals(learner), learner.get("/progress/export.json").json["place"])
+
+
+@pytest.mark.parametrize("place", [f"/{DRIVEN}?ops=none", f"/{DRIVEN}"])
+def test_a_run_that_reaches_no_goal_keeps_none(place, learner):
+    learner.post(f"/progress/place/{DRIVEN}", data={"place": place})
+
     assert ([], place) == (goals(learner), learner.get("/progress/export.json").json["place"])
 
 
 def test_a_goal_is_judged_by_the_place_alone(learner):
-    told = {"goal": "delivered-twice", "goals": "delivered-twice", "ops": TWICE.partition("=")[2]}
     for slug, place in ((DRIVEN, f"/{DRIVEN}?ops=none"), (FIRST, f"/{FIRST}?{TWICE}")):
-        learner.post(f"/progress/place/{slug}?{TWICE}", data={"place": place, **told})
+        learner.post(f"/progress/place/{slug}?{TWICE}", data={"place": place})
 
     assert [] == goals(learner)
     assert 404 == learner.post("/progress/goals/delivered-twice").status_code
@@ -565,9 +598,24 @@ def test_without_a_database_the_pages_work_and_say_what_is_missing(spoilt, learn
     assert progress.NOT_KEPT in learner.get("/progress").text
     for method, address in (("post", f"/progress/seen/{FIRST}"), ("get", "/progress/export.json")):
         assert 503 == getattr(learner, method)(address).status_code
-    script = learner.post(f"/progress/seen/{FIRST}", headers={"Sec-Fetch-Mode": "cors"})
+    asked = {"Sec-Fetch-Mode": "cors", "Accept": "application/json"}
+    script = learner.post(f"/progress/seen/{FIRST}", headers=asked)
     assert (200, False) == (script.status_code, script.json["kept"])
+    deleted = learner.post("/progress/delete", headers=asked)
+    assert (503, True) == (deleted.status_code, "Nothing was deleted" in deleted.json["message"])
+    assert "Set-Cookie" not in deleted.headers
+    assert 503 == learner.get("/progress/export.json", headers=asked).status_code
     assert 1 == len(caplog.records)
+
+
+@pytest.mark.parametrize("place", [b"\xff\x00", "x", "", "/", 7, "/\u202e"])
+def test_a_place_that_no_one_can_have_noted_breaks_no_page(place, learner, path):
+    learner.post(f"/progress/seen/{FIRST}")
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE learners SET place = ?", (place,))
+        connection.commit()
+    for address in ("/", f"/{DRIVEN}", "/progress", "/quiz", "/practice"):
+        assert 200 == learner.get(address).status_code, address
 
 
 def test_the_path_comes_from_the_setting_then_the_environment_then_the_home(tmp_path, monkeypatch):

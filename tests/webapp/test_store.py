@@ -15,6 +15,15 @@ from webapp.store import Drawn, Store, Unusable
 ROOT = Path(__file__).resolve().parents[2]
 FIVE = tuple(Drawn(f"family-{number}", number, 1) for number in range(1, 6))
 
+AT = "2026-01-01T00:00:00Z"
+FULL = store.Progress(
+    {"here": AT, "there": AT},
+    {"this": AT},
+    {"that": AT},
+    (store.Attempt(1, AT, tuple(replace(one, answer="a", right=True, answered_at=AT) for one in FIVE)),),
+    "/here?step=2",
+)
+
 
 @pytest.fixture
 def path(tmp_path):
@@ -154,6 +163,7 @@ def test_a_file_that_cannot_be_used_is_told_once_and_left_as_it_is(spoil, path, 
 
     assert 1 == len(lines)
     assert lines[0].startswith(f"queue-lab: no progress is kept, for {path} cannot be used: ")
+    assert lines[0].endswith("Another program holds it." if spoil is lock else "or choose another with --data.")
     assert "\n" not in lines[0]
     assert before == path.read_bytes()
 
@@ -162,6 +172,49 @@ def test_a_path_that_cannot_be_made_is_unusable(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(Unusable), Store(tmp_path / "file" / "kept").writing(None):
         pass
+
+
+def test_a_file_that_cannot_be_reached_is_not_taken_for_none(tmp_path):
+    for transaction in (Store(tmp_path / ("x" * 300)).reading("a token"), Store(tmp_path / ("x" * 300)).writing(None)):
+        with pytest.raises(Unusable), transaction:
+            pass
+
+
+def test_a_file_with_any_bit_wrong_is_read_or_unusable(kept, path):
+    with kept.writing(None) as learner:
+        learner.merge(FULL)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    sound = path.read_bytes()
+    refused = 0
+    for place in [place for place, byte in enumerate(sound) if byte][::5]:
+        path.write_bytes(sound[:place] + bytes([sound[place] ^ 0x80]) + sound[place + 1 :])
+        try:
+            with kept.reading(learner.token) as found:
+                assert found is None or isinstance(found.progress(), store.Progress)
+        except Unusable:
+            refused += 1
+
+    assert refused > 20
+
+
+def test_whoever_waits_for_another_process_holds_up_nobody(kept, path, monkeypatch):
+    new(kept)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    slept: list[float] = []
+
+    def sleep(seconds):  # by which a greenlet gives way to others; here the other process ends meanwhile
+        slept.append(seconds)
+        if len(slept) == 3:
+            other.close()
+
+    monkeypatch.setattr(store.time, "sleep", sleep)
+    with kept.writing(None) as learner:
+        learner.see("here")
+
+    assert 3 == len(slept)
+    assert [(1,)] == query(path, "SELECT count(*) FROM seen")
 
 
 def test_no_path_is_unusable(caplog):

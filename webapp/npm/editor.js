@@ -61,6 +61,7 @@ export function upgrade(textarea, { onRun, onChange } = {}) {
   textarea.after(host);
   const extensions = [
     lineNumbers(), history(), drawSelection(), indentOnInput(), bracketMatching(), highlightActiveLine(), broken,
+    EditorView.lineWrapping,
     EditorState.tabSize.of(4), indentUnit.of("    "), pythonLanguage, syntaxHighlighting(colours), theme,
     keymap.of([
       { key: "Mod-Enter", run: () => (onRun?.(), true) },
