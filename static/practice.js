@@ -19,7 +19,7 @@ function show(result, output) {
   if (!verdict) return result.status === "error" ? "Your code raised an error. It is shown below." : "";
   $("verdict").classList.toggle("right", verdict.solved);
   $("h-verdict").textContent = verdict.solved ? "Solved" : "Not yet";
-  const tried = `${verdict.tried} schedules`;
+  const tried = verdict.tried === 1 ? "1 schedule" : `${verdict.tried} schedules`;
   if (verdict.solved) {
     tell();
     $("afterwards").open = true;
@@ -35,9 +35,12 @@ function show(result, output) {
   );
   const many = verdict.steps.length;
   const these = many === 1 ? "This one step shows" : `These ${many} steps show`;
-  const found = many ? `Of the ${tried} tried, this is the shortest one found in which your code fails.` : "Your code cannot be tried yet.";
+  const shortest = verdict.tried === 1
+    ? "Your code fails in the first schedule tried."
+    : `Of the ${tried} tried, this is the shortest one found in which your code fails.`;
+  const found = many ? shortest : "Your code cannot be tried yet.";
   $("verdict-body").replaceChildren(element("p", found), ...(many ? [steps] : []), outcome);
-  if (verdict.printed) {
+  if (many && verdict.printed) {
     $("verdict-body").append(element("p", "Printed in these steps:"), element("pre", verdict.printed, "plain"));
   }
   return many ? `Not yet. ${these} the fault, below.` : `Not yet. ${found}`;

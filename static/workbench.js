@@ -5,7 +5,7 @@ import { run, start, stop } from "./runner.js";
 
 const STARTED = "queue-lab:python-started"; // in this tab: it was asked for once, so it may come by itself
 const ENDINGS = {
-  timeout: "It did not end within ten seconds, so it was stopped. Is there a loop without an end?",
+  timeout: "It did not end within ten seconds, so it was stopped. Is there a loop without an end, or slow code outside a function?",
   "too much output": "It printed more than 200,000 characters, so it was stopped. Is there a loop without an end?",
   stopped: "Stopped.",
 };
@@ -167,7 +167,7 @@ export function workbench(root, { files, key, job, show, shelf = () => localStor
 export function lines(list, text, none) {
   const all = text === "" ? [] : text.replace(/\n$/, "").split("\n");
   list.replaceChildren(...all.slice(0, 500).map((line) => element("li", line || " ")));
-  if (all.length > 500) list.append(element("li", `and ${all.length - 500} more lines`, "none"));
+  if (all.length > 500) list.append(element("li", `and ${all.length - 500} more line${all.length === 501 ? "" : "s"}`, "none"));
   if (!all.length) list.append(element("li", none, "none"));
 }
 

@@ -213,7 +213,7 @@ def given_up_in_the_outage(chance: Random) -> Choose:
             ("never: it is sent after the hour", "The attempts are used up long before the hour is over."),
             (f"t={s(doubling(base_ms, 60_000)(most - 1))}", "That is the last pause alone. All the pauses add up."),
         ],
-        explanation="The limit decides how long a job can sit out an outage. "
+        explanation="The limit decides how long a job can wait until an outage is over. "
         f"These attempts are over after {s(dead.at_ms)}. So nearly every receipt of that hour is a dead letter: "
         f"only those of its last {s(dead.at_ms)} still have an attempt left when the provider is back.",
         proof=run.at(dead),

@@ -30,12 +30,12 @@ def which_answer_is_permanent() -> Choose:
         wrong=[
             (
                 "429 Too Many Requests: over 10 calls a second",
-                "A 4xx, and yet it passes: try again later, and more slowly.",
+                "A 4xx, and yet it goes away: try again later, and more slowly.",
             ),
             ("503 Service Unavailable: a restart of the servers", "The provider is down now and will be back."),
             (
                 "408 Request Timeout: the request came too slowly",
-                "A 4xx, and yet it passes: the next request may be fast enough.",
+                "A 4xx, and yet it goes away: the next request may be fast enough.",
             ),
         ],
         explanation="Ask what would have to change. If it is the world (load, network, an outage), the error is "

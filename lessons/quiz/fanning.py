@@ -305,7 +305,7 @@ print(queue.claim().id)
             early_ms=pause_ms // 2,
             late_ms=pause_ms // 2,
         ),
-        explanation="While `a` waits for its retry, `b` overtakes it. When `a` is due again it goes before `c`, "
+        explanation="While `a` waits for its retry, `b` overtakes it. When `a` is due again it overtakes `c`, "
         "since this queue hands out due jobs in the order in which they were enqueued.",
         proof=proof(
             "job-queue", "claim", "job-1", nth=2, ops="enqueue claim.A fail.A enqueue.invoice advance.1000 claim.B"

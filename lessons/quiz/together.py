@@ -421,12 +421,17 @@ def look(db, place_order):
     def saved():
         return tuple(db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ("orders", "outbox"))
 
+    def told():
+        counts = zip(saved(), ("order", "message"))
+        return " and ".join(f"{count} {word if count == 1 else word + 's'}" for count, word in counts)
+
     called(place_order, db, 1001, "send-receipt")
     if db.in_transaction:
         raise AssertionError("A transaction is still open. Leave its block.")
     if saved() != (1, 1):
-        raise AssertionError(f"After one order there are {saved()[0]} orders and {saved()[1]} messages, not 1 and 1.")
-    for order_id, message, what in ((1002, None, "the message"), (1001, "send-receipt", "the order")):
+        raise AssertionError(f"After one order the database has {told()}, not 1 and 1.")
+    refused = ((1002, None, "a second order's message"), (1001, "send-receipt", "a repeat of the order"))
+    for order_id, message, what in refused:
         try:
             place_order(db, order_id, message)
         except sqlite3.IntegrityError:
@@ -435,8 +440,8 @@ def look(db, place_order):
             raise AssertionError(f"The database refused {what}, but the caller was not told. Let the error through.")
         if saved() != (1, 1):
             raise AssertionError(
-                f"The database refused {what}. Then neither should be saved, but there are "
-                f"{saved()[0]} orders and {saved()[1]} messages."
+                f"After a first order that went well, the database refused {what}. Then neither the order "
+                f"nor its message should be saved, but now the database has {told()}, not 1 and 1."
             )
 """,
         explanation="In one transaction there is no moment at which one is saved and the other is not. "

@@ -13,7 +13,7 @@ from lessons.reference.job_queue import QueueOptions
 from lessons.reference.worker import Delivery
 
 TYPES = {"receipt": "send-receipt", "invoice": "render-invoice"}
-ERRORS = {  # one that passes, and one that is for good
+ERRORS = {  # one that goes away, and one that is permanent
     "send-receipt": ("mail provider: 503", "no such address"),
     "render-invoice": ("renderer: timed out", "the order has no lines"),
 }
@@ -98,7 +98,7 @@ def run(p: Params, lab: Recorder) -> None:
             case ["claim", name]:
                 line = shop.claim(f"worker {name}")
             case ["fail", name, "permanent"]:
-                line = shop.work("fail for good", f"worker {name}")
+                line = shop.work("fail permanently", f"worker {name}")
             case [verb, name]:
                 line = shop.work(verb, f"worker {name}")
         lab.also_print(f"t={seconds(clock.now())}s {line}")
@@ -160,7 +160,7 @@ class Shop:
             case "fail":
                 error = ERRORS[job.type][0]
                 return f"failed at {mine}, {error}: {self.queue.fail(job.receipt, error)}"
-            case "fail for good":
+            case "fail permanently":
                 error = ERRORS[job.type][1]
                 return f"failed at {mine}, {error}: {self.queue.fail(job.receipt, error, permanent=True)}"
             case "renew":

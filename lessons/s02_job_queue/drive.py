@@ -182,7 +182,7 @@ def worker(p: Params, last: Step, done: tuple[Move, ...], name: str) -> Group:
                 ("claim", "", "Claim", busy),
                 ("ack", "", "Ack", idle),
                 ("fail", "", "Fail", idle),
-                ("fail", ".permanent", "Fail for good", idle),
+                ("fail", ".permanent", "Fail permanently", idle),
                 ("crash", "", "Crash", idle),
                 ("renew", "", "Renew", lacks),
                 ("release", "", "Release", lacks),

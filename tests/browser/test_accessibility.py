@@ -64,7 +64,7 @@ def test_a_queue_is_driven_by_keyboard_alone(open_page) -> None:
     press("Claim as worker A", "attempt 2", tab="Shift+Tab")
     press("Ack as worker A", "acks")
     press("Undo", "Worker A claims order-1")
-    press("Fail for good as worker A", "It goes to the dead letters", tab="Shift+Tab")
+    press("Fail permanently as worker A", "It goes to the dead letters", tab="Shift+Tab")
     press("Replay order-1", "out of the dead letters", then="Replay")
     press("Start again", "an empty queue")
 

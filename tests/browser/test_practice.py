@@ -177,10 +177,19 @@ def test_a_loop_without_an_end_is_stopped_by_the_button_and_the_next_run_works(r
     page.set_viewport_size(WIDE)
 
 
+def test_code_that_lacks_the_function_has_no_steps_in_which_it_printed(ready) -> None:
+    exercise(ready, "print('hi')\n")
+
+    expect(ready.locator("#verdict")).to_contain_text("Your code cannot be tried yet.")
+    expect(ready.locator("#verdict")).not_to_contain_text("Printed in these steps:")
+    expect(ready.locator("#output")).to_have_text("hi")
+
+
 def test_a_loop_without_an_end_is_stopped_after_a_while(ready) -> None:
     exercise(ready, "while True:\n    pass\n", ended="timeout")
 
     assert "did not end within ten seconds" in told(ready)
+    assert "a loop without an end, or slow code outside a function?" in told(ready)
 
 
 def test_the_next_run_has_the_python_of_a_long_one_and_need_not_wait(open_page) -> None:

@@ -148,7 +148,7 @@ CHECKLIST = {
         each type its own                      | each type of job needs its own limit and cap
         corrected: an hour of outage           | They cannot survive an outage of an hour
         corrected: 66 attempts                 | 66 attempts are enough
-        corrected: overtaking                  | a retried job passes nobody. That is wrong
+        corrected: overtaking                  | a retried job overtakes nobody. That is wrong
         full jitter                            | leaves all of it to chance
         full jitter is kindest                 | kindest to the provider
         full jitter's cost                     | some retries come almost at once
@@ -256,8 +256,8 @@ CHECKLIST = {
         its weakness                           | If it crashes, or a listener raises an error, the event is gone
         durable queues                         | A queue keeps it
         order                                  | Order is not kept
-        everything overtakes it                | newer ones pass it
-        corrected: overtakes nothing           | it passes newer ones too
+        everything overtakes it                | newer ones overtake it
+        corrected: overtakes nothing           | it overtakes newer ones too
         consumers without order                | consumers that do not care about the order
         versions                               | put a version into the message and ignore an older one
         Kafka                                  | Kafka keeps the order within a partition

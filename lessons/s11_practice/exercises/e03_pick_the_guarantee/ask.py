@@ -74,7 +74,7 @@ CASES = {
         "link sent",
         False,
         lambda effects, single_use: len(effects) == 1 or (len(effects) > 1 and single_use),
-        "at least one link, and no second use of one",
+        "at least one link that works only once",
         "A lost link locks the customer out. A second mail is harmless when the link works once. An e-mail cannot "
         "be in your transaction, so an id recorded beside it cannot stop the second mail.",
     ),
@@ -121,7 +121,7 @@ def _decide(name: str, delivery: str, consumer: str) -> Answer:
     case = CASES[name]
     for crash, effects, steps in _runs(case, delivery, consumer):
         if not case.met(effects, consumer == "single-use"):
-            words = f"Needed is {case.need}. With {CRASHES[crash]} this is what happens:"
+            words = f"{case.need[0].upper()}{case.need[1:]} is needed. With {CRASHES[crash]} this is what happens:"
             return Answer(name, False, words, tuple(steps))
     if _cost(delivery, consumer) > min(_cost(*choice) for choice in _sufficient(case)):
         return Answer(name, False, f"This gives {case.need}, but something that costs less gives it too.")

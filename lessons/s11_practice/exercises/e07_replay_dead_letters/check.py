@@ -77,7 +77,7 @@ def play(piece: Any, schedule: Schedule, diary: Diary) -> None:
                     job.leased, job.due_ms = False, clock.now() + PAUSE_MS
                     expected = "'retry'"
                 permanent = what == "give up"
-                words = "fails for good" if permanent else "fails"
+                words = "fails permanently" if permanent else "fails"
                 diary.step(f"{at}{id} {words}", expected, queue.fail, id, ERROR, permanent)
             case ("replay", id):
                 letter = next((letter for letter in dead if letter.id == id), None)

@@ -23,5 +23,5 @@ if __name__ == "__main__":
     queue.fail("invoice-1003", "the template crashed the PDF renderer")
     for click in [1, 2]:
         print(f"click {click}: {replay(queue, 'invoice-1003')}")
-    print("in the queue:", [f"{job.id}, {job.attempts} attempts" for job in queue.jobs.values()])
+    print("in the queue:", [f"{job.id}, attempts: {job.attempts}" for job in queue.jobs.values()])
     print("dead letters:", [letter.id for letter in queue.dead])
