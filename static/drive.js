@@ -42,8 +42,19 @@ async function follow(control) {
   for (const id of open) document.getElementById(id)?.setAttribute("open", "");
   const now = below && document.getElementById(control.id);
   if (now) scrollBy({ top: now.getBoundingClientRect().top - top, behavior: "instant" });
+  if (!below) uncover();
   // What is no longer there hands the focus to what stands in its place.
   if (place >= 0 && document.activeElement === document.body) controls().at(place)?.focus();
+}
+
+// On a narrow screen the buttons lie over the lower part of the window, and at first over the queue too.
+function uncover() {
+  const bar = document.getElementById("transport");
+  const parts = [bar, ...[".now", ".lanes", "#drive"].map((one) => document.querySelector(one))];
+  const [above, now, lanes, sheet] = parts.map((one) => one.getBoundingClientRect());
+  const room = now.top - (getComputedStyle(bar).position === "sticky" ? above.height : 0);
+  const top = Math.min(lanes.bottom - sheet.top + 8, room);
+  if (lanes.left < sheet.right && top > 0) scrollBy({ top, behavior: "instant" });
 }
 
 document.addEventListener("click", (event) => {
@@ -81,7 +92,19 @@ function keep() {
   return fresh.map((goal) => goal.querySelector("p").lastChild.textContent.trim());
 }
 
+// A play brings the moment alone; what the panel says about it follows here.
+function follows() {
+  const { step, total } = document.getElementById("moment").dataset;
+  const behind = step !== total;
+  document.getElementById("drive").classList.toggle("behind", behind);
+  const note = document.getElementById("d-behind");
+  if (!note) return;
+  note.hidden = !behind;
+  note.querySelector("b").textContent = step;
+}
+
 document.addEventListener("htmx:after:swap", () => {
+  if (document.getElementById("drive")) follows();
   const titles = keep();
   if (titles.length) say(`Goal reached: ${titles.join(" ")}`);
 });

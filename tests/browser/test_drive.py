@@ -105,6 +105,47 @@ def test_the_sheet_on_a_phone_keeps_its_status_in_view_and_stays_folded(open_pag
     press(page, "claim-b", "the queue is empty")
 
 
+def test_a_note_on_a_phone_lies_over_no_button_and_takes_no_tap(open_page) -> None:
+    page = open_page(EMPTY, has_touch=True, **PHONE)
+    for id, sentence in PRESSES[:4]:
+        page.locator(f"#d-{id}").tap()
+        expect(page.locator(".sentence")).to_contain_text(sentence)
+    note = page.locator("#status")
+    expect(note).to_contain_text("Goal reached")
+    (place,) = note.evaluate_all(
+        "those => those.map(one => [getComputedStyle(one).pointerEvents, one.getBoundingClientRect()])"
+    )
+    assert place[0] == "none"
+    assert place[1]["bottom"] < page.locator("#drive").bounding_box()["y"]
+    assert place[1]["width"] > 300
+    page.locator("#d-ack-b").tap()
+
+    expect(page.locator(".sentence")).to_contain_text("Worker B acks")
+
+
+def test_the_first_press_on_a_phone_brings_the_queue_out_from_under_the_buttons(open_page) -> None:
+    page = open_page(EMPTY, **PHONE)
+    button = page.locator("#d-enqueue-receipt")
+    before = button.bounding_box()["y"]
+    press(page, "enqueue-receipt", "The checkout enqueues job-1")
+    expect(page.locator(".sentence")).to_be_in_viewport(ratio=1)
+
+    page.wait_for_function(f"({COVERED})([...document.querySelectorAll('.sentence, .lane')]).length === 0")
+    assert abs(before - button.bounding_box()["y"]) <= 2
+
+
+def test_without_javascript_it_says_how_the_goals_are_kept(open_page) -> None:
+    page = open_page(STALE, js=False)
+    words = "“Mark as read” at the end of the page keeps the goals"
+    expect(page.locator(".drive-folded .more")).to_contain_text(words)
+    page.get_by_role("button", name="Mark as read").click()
+    page.goto(STALE)
+    expect(page.locator(".drive-folded .more")).to_have_count(0)
+
+    page = open_page(STALE)
+    expect(page.get_by_text(words)).to_be_hidden()
+
+
 def test_on_a_phone_on_its_side_the_sheet_does_not_cover_the_queue(open_page) -> None:
     page = open_page(STALE, viewport={"width": 844, "height": 390})
 
@@ -167,11 +208,42 @@ def test_an_id_is_chosen_from_a_list(open_page, js) -> None:
 def test_stepping_back_leaves_the_session_as_it_is(open_page) -> None:
     page = open_page(STALE)
     page.locator("#t-back").click()
-    expect(page.locator(".drive > .more")).to_contain_text("You look at step 8 of 9")
+    expect(page.locator(".drive-behind")).to_contain_text("You look at step 8 of 9")
     expect(page.locator(".drive-moves [aria-current]")).to_have_text("ack.A")
     press(page, "claim-a", "the queue is empty")
 
     assert page.url.endswith("ack.A+fail.B+claim.A")
+
+
+@pytest.mark.parametrize("js", [True, False])
+def test_the_panel_says_that_the_board_is_behind_it_and_leads_to_the_end(open_page, violations, js) -> None:
+    page = open_page(f"{STALE}&step=5", js=js)
+    expect(page.locator(".drive-behind")).to_contain_text("You look at step 5 of 9")
+    assert not js or violations(page) == []
+    page.get_by_role("link", name="Go to the last step").click()
+
+    expect(page.locator("#moment")).to_have_attribute("data-step", "9")
+    expect(page.locator(".drive-behind")).to_be_hidden()
+
+
+def test_the_panel_follows_a_play(open_page) -> None:
+    page = open_page(f"{STALE}&pace=100&step=2")
+    page.locator("#t-play").click()
+    expect(page.locator("#t-play")).to_have_text("Replay")
+
+    expect(page.locator(".drive-behind")).to_be_hidden()
+    page.locator("#t-back").click()
+    expect(page.locator(".drive-behind")).to_contain_text("You look at step 8 of 9")
+
+
+def test_the_workers_buttons_stay_where_they_are_whatever_is_said_of_them(open_page) -> None:
+    page = open_page(EMPTY, viewport={"width": 1440, "height": 900})
+    places = set()
+    for id, sentence in PRESSES:
+        press(page, id, sentence)
+        places.add(str(page.locator("#d-claim-a, #d-claim-b, #d-second").evaluate_all(TOPS)))
+
+    assert len(places) == 1, places
 
 
 @pytest.mark.parametrize("number", [1, 4])
@@ -280,6 +352,7 @@ def test_the_presenter_drives_the_queue_beside_its_board_and_the_life_of_a_job(
     expect(page.locator(".lede")).to_be_visible()
 
 
+TOPS = "all => all.map(one => Math.round(one.getBoundingClientRect().top))"
 COVERED = """all => all.filter(one => {
   const { left, top, width, height } = one.getBoundingClientRect();
   return !one.contains(document.elementFromPoint(left + width / 2, top + height / 2));

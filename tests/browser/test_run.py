@@ -130,6 +130,8 @@ def test_keys(open_page) -> None:
     past_step(page, 2)
     page.keyboard.press("k")
     expect(page.locator("#t-play")).to_have_text("Play")
+    page.keyboard.press("Escape")
+    expect(page.locator(".lede")).to_be_visible()
 
 
 # Chromium can lose a key that is pressed while the page still scrolls, so a test waits for the end.
