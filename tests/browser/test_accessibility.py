@@ -7,25 +7,31 @@ from lessons import contents, quiz
 
 BANK = {family.id: family for family in quiz.families()}
 SECTIONS = [section.slug for section in contents.sections()]
-PAGES = [
-    ("/", "light"),
-    ("/", "dark"),
-    *((f"/{slug}", "light") for slug in SECTIONS),
-    *((f"/{slug}?step=last", "dark") for slug in SECTIONS),
-    ("/retries?step=13&view=present", "dark"),
-    ("/redelivery?step=8&visibility_ms=5000", "light"),
-    ("/dead-letters?replay_at_ms=60000&step=last", "light"),
-    ("/retries?max_attempts=0", "dark"),
-    ("/retries?step=0", "light"),
-    ("/no-such-section", "dark"),
-]
+PAGES = {
+    "light": [
+        "/",
+        *(f"/{slug}" for slug in SECTIONS),
+        "/redelivery?step=8&visibility_ms=5000",
+        "/dead-letters?replay_at_ms=60000&step=last",
+        "/retries?step=0",
+    ],
+    "dark": [
+        "/",
+        *(f"/{slug}?step=last" for slug in SECTIONS),
+        "/retries?step=13&view=present",
+        "/retries?max_attempts=0",
+        "/no-such-section",
+    ],
+}
 
 
-@pytest.mark.parametrize(("path", "scheme"), PAGES)
-def test_axe_finds_nothing(open_page, violations, path, scheme) -> None:
-    page = open_page(path, color_scheme=scheme, errors=("400", "404"))
+@pytest.mark.parametrize("scheme", PAGES)
+def test_axe_finds_nothing(open_page, violations, scheme) -> None:
+    page = open_page("/healthz", color_scheme=scheme, errors=("400", "404"))
+    for path in PAGES[scheme]:  # in one page: each new one costs as much as the look at it
+        page.goto(path)
 
-    assert violations(page) == []
+        assert violations(page) == [], path
 
 
 @pytest.mark.parametrize("path", ["/", "/retries?step=13", "/outbox?step=last"])
